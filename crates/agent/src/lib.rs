@@ -1,0 +1,1 @@
+//! Agents over ACP: starts, supervises and reaps them; knows no database.

@@ -1,0 +1,1 @@
+//! Wire types, the OpenAPI document's components and the typed client.

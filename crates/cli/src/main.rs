@@ -1,0 +1,2 @@
+//! The binary `freehold`: composes the parts.
+fn main() {}

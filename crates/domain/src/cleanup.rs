@@ -1,0 +1,258 @@
+//! Cleanup jobs: the durable intent to give a task's resources back, and the barrier that holds meanwhile.
+
+use crate::clock::Timestamp;
+use crate::environment::WorktreeOrigin;
+use crate::id::{CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, NodeId, RepositoryId, TaskId, WorktreeId};
+use crate::words;
+
+words! {
+    /// What caused a cleanup job. There is no session trigger: deleting a session gives nothing back.
+    pub enum CleanupTrigger("cleanup trigger") {
+        /// The task was archived.
+        Archive = "archive",
+        /// The task was deleted.
+        Delete = "delete",
+        /// An ancestor was archived.
+        CascadeArchive = "cascade_archive",
+        /// An ancestor was deleted.
+        CascadeDelete = "cascade_delete",
+        /// The workspace it belongs to was deleted.
+        WorkspaceDelete = "workspace_delete",
+        /// A quick chat was closed or expired.
+        QuickChatExpire = "quick_chat_expire",
+        /// The task gets a new environment.
+        EnvironmentReset = "environment_reset",
+        /// An attempt to create a workspace failed or was interrupted.
+        FailedCreation = "failed_creation",
+    }
+}
+
+impl CleanupTrigger {
+    /// Whether an unfinished job of this kind forbids new sessions and worktrees for its task. A failed
+    /// creation concerns paths that only the failed attempt used, so it does not.
+    #[must_use]
+    pub const fn is_barrier(self) -> bool {
+        !matches!(self, Self::FailedCreation)
+    }
+
+    /// Whether the branches made for the task go with it when their commits are found elsewhere.
+    #[must_use]
+    pub const fn removes_branches(self) -> bool {
+        matches!(self, Self::Delete | Self::CascadeDelete | Self::WorkspaceDelete | Self::FailedCreation)
+    }
+}
+
+words! {
+    /// How far a cleanup job has come.
+    pub enum CleanupState("cleanup state") {
+        /// Barrier: committed before the inventory is taken; nothing has changed yet.
+        Prepared = "prepared",
+        /// The task has changed; the worker may claim it.
+        Pending = "pending",
+        /// Claimed by a worker.
+        Running = "running",
+        /// Failed; tried again at `next_attempt_at`.
+        RetryWait = "retry_wait",
+        /// Waits for a person; nothing was removed.
+        NeedsDecision = "needs_decision",
+        /// Everything is given back, and that was verified by looking.
+        Succeeded = "succeeded",
+        /// Given up after the last attempt; nothing more happens by itself.
+        Failed = "failed",
+        /// Called off; the workspace is kept.
+        Cancelled = "cancelled",
+    }
+}
+
+impl CleanupState {
+    /// Whether nothing more will happen to the job.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
+    }
+
+    /// Moves to `next`; fails when a job in this state cannot get there.
+    pub fn step(self, next: Self) -> Result<Self, InvalidCleanupStep> {
+        use CleanupState::{Cancelled, Failed, NeedsDecision, Pending, Prepared, RetryWait, Running, Succeeded};
+        let allowed = match (self, next) {
+            (Prepared, Pending | Cancelled) => true,
+            (Pending | RetryWait, Running | Cancelled) => true,
+            (Running, Succeeded | RetryWait | NeedsDecision | Failed | Running) => true,
+            (NeedsDecision | Failed, Pending | Cancelled) => true,
+            _ => false,
+        };
+        if allowed { Ok(next) } else { Err(InvalidCleanupStep { from: self, to: next }) }
+    }
+}
+
+/// Says that a cleanup job cannot go from one state to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a cleanup job cannot go from {from} to {to}")]
+pub struct InvalidCleanupStep {
+    /// The state it is in.
+    pub from: CleanupState,
+    /// The state asked for.
+    pub to: CleanupState,
+}
+
+/// The durable intent to give resources back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CleanupJob {
+    /// Its id.
+    pub id: CleanupJobId,
+    /// `<trigger>:<task id>:<uuid>`; a repeated request with the same id is the same job.
+    pub operation_id: String,
+    /// The task; the row may be gone when the job ends.
+    pub task_id: TaskId,
+    /// The task's title when the job was made, for people.
+    pub task_title: String,
+    /// What caused it.
+    pub trigger: CleanupTrigger,
+    /// How far it has come.
+    pub state: CleanupState,
+    /// What it gives back; fixed before the task changes.
+    pub snapshot: ResourceSnapshot,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// When it is tried next.
+    pub next_attempt_at: Option<Timestamp>,
+    /// Who works on it, until when.
+    pub lease: Option<Lease>,
+    /// Counts claims; a worker whose fence is no longer the row's may not write.
+    pub fence: i64,
+    /// What stopped it last; otherwise empty.
+    pub last_error: String,
+    /// What a person must decide; empty unless it waits for that.
+    pub stakes: Vec<Stake>,
+    /// Branches to be kept although the trigger would remove them, by a person's decision.
+    pub keep_branches: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When it reached a final state.
+    pub completed_at: Option<Timestamp>,
+}
+
+/// The right of one worker to work on a job until it expires.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The server.
+    pub owner: NodeId,
+    /// When another may take over.
+    pub expires_at: Timestamp,
+}
+
+/// How often a cleanup job is tried before it is given up.
+pub const MAX_ATTEMPTS: i64 = 8;
+
+/// Milliseconds to wait before the attempt after `attempts` failed ones: 1 s, doubling, at most 5 minutes.
+#[must_use]
+pub fn retry_delay_ms(attempts: i64) -> i64 {
+    let doublings = attempts.saturating_sub(1).clamp(0, 20);
+    (1_000_i64 << doublings).min(300_000)
+}
+
+/// What a cleanup job gives back, taken while the barrier held.
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct ResourceSnapshot {
+    /// The environment, when the task owned one.
+    pub environment_id: Option<EnvironmentId>,
+    /// The attempt whose traces are removed, for a failed creation.
+    pub creation_id: Option<CreationId>,
+    /// The server whose file system holds the worktrees.
+    pub node_id: Option<NodeId>,
+    /// The name of the task's directory under the managed root.
+    pub task_dir_name: String,
+    /// The worktrees that the task owned.
+    pub worktrees: Vec<SnapshotWorktree>,
+}
+
+/// One worktree of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct SnapshotWorktree {
+    /// The row that recorded it; none for a failed creation, whose rows were never stored.
+    pub environment_repo_id: Option<EnvironmentRepoId>,
+    /// The worktree.
+    pub worktree_id: WorktreeId,
+    /// The repository.
+    pub repository_id: RepositoryId,
+    /// The absolute path of the repository.
+    pub repository_path: String,
+    /// The absolute path of the worktree.
+    pub path: String,
+    /// The branch made for it.
+    pub branch: String,
+    /// The commit it was made at.
+    pub base_commit: String,
+    /// The proof of its identity; none when the attempt died before it was known.
+    pub origin: Option<WorktreeOrigin>,
+}
+
+words! {
+    /// What kind of work would be lost, or why a directory is not what was recorded.
+    pub enum StakeKind("stake kind") {
+        /// Tracked files with changes that are not committed.
+        Uncommitted = "uncommitted",
+        /// Files that Git does not track.
+        Untracked = "untracked",
+        /// Ignored files that cannot be made again by a build.
+        Ignored = "ignored",
+        /// Commits found on no branch that stays.
+        Commits = "commits",
+        /// A repository or worktree inside the worktree.
+        NestedRepository = "nested_repository",
+        /// A rebase, merge, cherry-pick, revert or bisect that is not finished.
+        OperationInProgress = "operation_in_progress",
+        /// The path holds something other than the recorded worktree.
+        Occupied = "occupied",
+        /// A person locked the worktree.
+        Locked = "locked",
+        /// The state could not be found out.
+        Unknown = "unknown",
+    }
+}
+
+/// Something that a person must decide about before a workspace is given back.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Stake {
+    /// What kind of work it is.
+    pub kind: StakeKind,
+    /// The absolute path of the worktree.
+    pub worktree_path: String,
+    /// Files relative to the worktree, commits as `<short id> <subject>`, or other names; at most
+    /// [`MAX_STAKE_ITEMS`].
+    pub items: Vec<String>,
+    /// How many there are in all.
+    pub total: u64,
+    /// A sentence for people.
+    pub detail: String,
+}
+
+/// How many names a stake lists.
+pub const MAX_STAKE_ITEMS: usize = 50;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_activation_or_a_decision_makes_a_job_claimable() {
+        for from in CleanupState::ALL {
+            if from.step(CleanupState::Pending).is_ok() {
+                assert!(
+                    matches!(from, CleanupState::Prepared | CleanupState::NeedsDecision | CleanupState::Failed),
+                    "{from}"
+                );
+            }
+            assert!(CleanupState::Succeeded.step(*from).is_err());
+            assert!(CleanupState::Cancelled.step(*from).is_err());
+        }
+        assert!(CleanupState::Running.step(CleanupState::Cancelled).is_err());
+    }
+
+    #[test]
+    fn retries_back_off_to_five_minutes() {
+        assert_eq!([1, 2, 3, 9, 60].map(retry_delay_ms), [1_000, 2_000, 4_000, 256_000, 300_000]);
+    }
+}

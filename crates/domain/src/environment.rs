@@ -1,0 +1,157 @@
+//! Task environments and their repositories: the only record of what a task owns on disk.
+
+use crate::clock::Timestamp;
+use crate::id::{CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, RepositoryId, TaskId, WorktreeId};
+use crate::words;
+
+words! {
+    /// Whether a task environment can be worked in.
+    pub enum EnvironmentStatus("environment status") {
+        /// Being made.
+        Creating = "creating",
+        /// Ready to work in.
+        Ready = "ready",
+        /// Given back by an archive; nothing is on disk.
+        Stopped = "stopped",
+        /// Could not be made or was damaged.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// What became of one repository's worktree.
+    pub enum EnvironmentRepoStatus("environment repository status") {
+        /// On disk and owned.
+        Active = "active",
+        /// Merged; still on disk.
+        Merged = "merged",
+        /// Given back.
+        Deleted = "deleted",
+    }
+}
+
+/// The task's materialised working place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskEnvironment {
+    /// Its id.
+    pub id: EnvironmentId,
+    /// The one task that owns it.
+    pub task_id: TaskId,
+    /// The kind of executor, `worktree` for a Git worktree on this machine.
+    pub executor_type: String,
+    /// The executor, when one was chosen.
+    pub executor_id: Option<ExecutorId>,
+    /// Whether it can be worked in.
+    pub status: EnvironmentStatus,
+    /// The absolute directory in which agents of the task start.
+    pub workspace_path: String,
+    /// The name of the task's directory under the managed root.
+    pub task_dir_name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// One repository of an environment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvironmentRepo {
+    /// Its id.
+    pub id: EnvironmentRepoId,
+    /// The environment.
+    pub environment_id: EnvironmentId,
+    /// The repository it is a worktree of.
+    pub repository_id: RepositoryId,
+    /// Tells several branches of one repository apart; empty for the first.
+    pub branch_slug: String,
+    /// The worktree's own id; none when its preparation failed.
+    pub worktree_id: Option<WorktreeId>,
+    /// The absolute path of the worktree.
+    pub worktree_path: String,
+    /// The branch it was made on; a hint only, as a person may switch.
+    pub worktree_branch: String,
+    /// Its place among the environment's repositories, from 0.
+    pub position: i64,
+    /// Why it could not be made; otherwise empty.
+    pub error_message: String,
+    /// What became of it.
+    pub status: EnvironmentRepoStatus,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When it was merged.
+    pub merged_at: Option<Timestamp>,
+    /// When it was given back.
+    pub deleted_at: Option<Timestamp>,
+    /// What Freehold made; none for rows of databases that did not record it.
+    pub origin: Option<WorktreeOrigin>,
+}
+
+/// What was true at the moment Freehold made a worktree: the proof, later, that a directory is that worktree.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct WorktreeOrigin {
+    /// The branch, tag or commit that the start commit was resolved from.
+    pub base_branch: String,
+    /// The full object id of the start commit; diffs are taken against it.
+    pub base_commit: String,
+    /// The name of the registration: the directory under `<common dir>/worktrees`.
+    pub registration: String,
+    /// The device of the worktree's directory.
+    pub device: u64,
+    /// The inode of the worktree's directory.
+    pub inode: u64,
+}
+
+words! {
+    /// How far one attempt to create a workspace came. The journal is written before each step, so that a
+    /// crash leaves the name of the step that may have been half done.
+    pub enum CreationState("creation state") {
+        /// Paths and branches are chosen; nothing is on disk.
+        Planned = "planned",
+        /// Worktrees are being made; some may exist.
+        Materialising = "materialising",
+        /// Ownership is stored; the attempt is history.
+        Persisted = "persisted",
+        /// The attempt failed or was interrupted; a cleanup job removes what it made.
+        Abandoned = "abandoned",
+    }
+}
+
+/// One attempt to create a task's workspace: what it may have made, written down before it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Creation {
+    /// Its id.
+    pub id: CreationId,
+    /// The task.
+    pub task_id: TaskId,
+    /// How far it came.
+    pub state: CreationState,
+    /// The name of the task's directory under the managed root, used by this attempt alone.
+    pub task_dir_name: String,
+    /// The worktrees it makes, in order.
+    pub worktrees: Vec<PlannedWorktree>,
+    /// When it was planned.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// One worktree that an attempt is going to make.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PlannedWorktree {
+    /// The id the worktree will have.
+    pub worktree_id: WorktreeId,
+    /// The repository.
+    pub repository_id: RepositoryId,
+    /// The absolute path of the repository.
+    pub repository_path: String,
+    /// The absolute path the worktree will have; it did not exist when planned.
+    pub path: String,
+    /// The branch that will be made; it did not exist when planned.
+    pub branch: String,
+    /// What the start commit was resolved from.
+    pub base_branch: String,
+    /// The full object id of the start commit.
+    pub base_commit: String,
+}

@@ -1,0 +1,1 @@
+//! Joins store, git and agent; reads as the life of a task.

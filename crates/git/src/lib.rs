@@ -1,0 +1,1 @@
+//! Worktrees, branches, status and diffs through the git program; knows no task.

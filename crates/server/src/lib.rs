@@ -1,0 +1,1 @@
+//! HTTP and WebSocket doors, and the embedded web app.

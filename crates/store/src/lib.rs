@@ -1,0 +1,1 @@
+//! Tables, transactions and the outbox, on SQLite and PostgreSQL alike.

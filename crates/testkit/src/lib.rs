@@ -1,0 +1,1 @@
+//! What tests share: repositories, stores on both engines, a manual clock.

@@ -1,0 +1,2 @@
+//! House rules, generators and benchmarks.
+fn main() {}
