@@ -2,7 +2,9 @@
 
 use crate::clock::Timestamp;
 use crate::environment::WorktreeOrigin;
-use crate::id::{CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, NodeId, RepositoryId, TaskId, WorktreeId};
+use crate::id::{
+    CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, NodeId, RepositoryId, TaskId, WorktreeId,
+};
 use crate::words;
 
 words! {
@@ -73,7 +75,9 @@ impl CleanupState {
 
     /// Moves to `next`; fails when a job in this state cannot get there.
     pub fn step(self, next: Self) -> Result<Self, InvalidCleanupStep> {
-        use CleanupState::{Cancelled, Failed, NeedsDecision, Pending, Prepared, RetryWait, Running, Succeeded};
+        use CleanupState::{
+            Cancelled, Failed, NeedsDecision, Pending, Prepared, RetryWait, Running, Succeeded,
+        };
         let allowed = match (self, next) {
             (Prepared, Pending | Cancelled) => true,
             (Pending | RetryWait, Running | Cancelled) => true,
@@ -241,7 +245,10 @@ mod tests {
         for from in CleanupState::ALL {
             if from.step(CleanupState::Pending).is_ok() {
                 assert!(
-                    matches!(from, CleanupState::Prepared | CleanupState::NeedsDecision | CleanupState::Failed),
+                    matches!(
+                        from,
+                        CleanupState::Prepared | CleanupState::NeedsDecision | CleanupState::Failed
+                    ),
                     "{from}"
                 );
             }

@@ -1,7 +1,9 @@
 //! Task environments and their repositories: the only record of what a task owns on disk.
 
 use crate::clock::Timestamp;
-use crate::id::{CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, RepositoryId, TaskId, WorktreeId};
+use crate::id::{
+    CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, NodeId, RepositoryId, TaskId, WorktreeId,
+};
 use crate::words;
 
 words! {
@@ -125,6 +127,8 @@ pub struct Creation {
     pub id: CreationId,
     /// The task.
     pub task_id: TaskId,
+    /// The server that makes it; only that one may judge it abandoned.
+    pub node_id: NodeId,
     /// How far it came.
     pub state: CreationState,
     /// The name of the task's directory under the managed root, used by this attempt alone.

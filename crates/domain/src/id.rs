@@ -5,7 +5,9 @@
 
 /// Says why a text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not a valid {noun} id: an id has 1 to {MAX_ID_BYTES} bytes without spaces or control characters")]
+#[error(
+    "{text:?} is not a valid {noun} id: an id has 1 to {MAX_ID_BYTES} bytes without spaces or control characters"
+)]
 pub struct InvalidId {
     /// The noun the id was meant for.
     pub noun: &'static str,

@@ -46,7 +46,9 @@ impl SessionState {
             (Idle | WaitingForInput, Running) => true,
             (Running, Idle | WaitingForInput) => true,
             (WaitingForInput, Idle) => true,
-            (Starting | Running | WaitingForInput | Idle, Completed | Failed | Interrupted | Cancelled) => true,
+            (Starting | Running | WaitingForInput | Idle, Completed | Failed | Interrupted | Cancelled) => {
+                true
+            }
             (Created, Cancelled | Failed) => true,
             _ => false,
         };

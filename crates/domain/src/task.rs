@@ -43,7 +43,9 @@ pub enum InvalidTitle {
     #[error("a task needs a title")]
     Empty,
     /// Longer than [`MAX_TITLE_CHARS`].
-    #[error("the title has {chars} characters; at most {MAX_TITLE_CHARS} are allowed (put the rest into the prompt)")]
+    #[error(
+        "the title has {chars} characters; at most {MAX_TITLE_CHARS} are allowed (put the rest into the prompt)"
+    )]
     TooLong {
         /// The length found, in characters.
         chars: usize,

@@ -1,0 +1,91 @@
+//! Cleanup jobs and what is at stake.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// The durable intent to give a task's resources back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CleanupJob {
+    /// Its id.
+    pub id: String,
+    /// The task; it may be gone.
+    pub task_id: String,
+    /// The task's title when the job was made.
+    pub task_title: String,
+    /// `archive`, `delete`, `failed_creation` and others.
+    pub trigger: String,
+    /// `prepared`, `pending`, `running`, `retry_wait`, `needs_decision`, `succeeded`, `failed` or `cancelled`.
+    pub state: String,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// When it is tried next.
+    pub next_attempt_at: Option<String>,
+    /// What stopped it last; otherwise empty.
+    pub last_error: String,
+    /// What a person must decide; empty unless it waits for that.
+    pub stakes: Vec<Stake>,
+    /// The worktrees it gives back.
+    pub worktree_paths: Vec<String>,
+    /// When it was made.
+    pub created_at: String,
+    /// When it last changed.
+    pub updated_at: String,
+    /// When it reached a final state.
+    pub completed_at: Option<String>,
+}
+
+/// Something that would be lost, or a reason why a directory is not what was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Stake {
+    /// `uncommitted`, `untracked`, `ignored`, `commits`, `nested_repository`, `operation_in_progress`,
+    /// `occupied`, `locked` or `unknown`.
+    pub kind: String,
+    /// The absolute path of the worktree.
+    pub worktree_path: String,
+    /// Files or commits, at most 50.
+    pub items: Vec<String>,
+    /// How many there are in all.
+    pub total: u64,
+    /// A sentence for people.
+    pub detail: String,
+}
+
+/// What closing a task would give back and what stands in the way; nothing is changed by asking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CloseReport {
+    /// The sessions that would be stopped.
+    pub live_sessions: u64,
+    /// The workspace; empty when none was made.
+    pub workspace_path: String,
+    /// The branches that stay.
+    pub branches_kept: Vec<String>,
+    /// What would be lost; when not empty, the cleanup waits for a decision and removes nothing.
+    pub stakes: Vec<Stake>,
+}
+
+/// What closing is asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CloseQuery {
+    /// `archive` or `delete`.
+    pub action: String,
+}
+
+/// Which cleanup jobs to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CleanupQuery {
+    /// Only jobs of this task.
+    pub task_id: Option<String>,
+    /// Only jobs in this state.
+    pub state: Option<String>,
+}
+
+/// A person's decision about a cleanup job that waits for one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CleanupDecision {
+    /// `retry`: look again, after the work was committed or moved. `keep`: call the cleanup off; an archived
+    /// or deleted task comes back with its workspace. `keep_branch`: remove the workspace but keep its
+    /// branch, where only commits are at stake.
+    pub decision: String,
+}

@@ -1,0 +1,1 @@
+//! A typed client for the HTTP interface and the live connection; blocking.

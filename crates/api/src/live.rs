@@ -1,0 +1,133 @@
+//! The live connection: a WebSocket that sends every event once, in order, from where the client left off.
+//!
+//! The client's first frame is [`LiveHello`]. The server answers [`LiveFrame::Ready`], then sends all events
+//! after `since` and goes on with new ones. A client that reconnects says the last number it saw.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::session::Message;
+
+/// The first frame of a client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LiveHello {
+    /// The access token.
+    pub token: String,
+    /// The last event that was seen; absent to begin with the present.
+    #[serde(default)]
+    pub since: Option<i64>,
+}
+
+/// A frame of the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "frame", rename_all = "snake_case")]
+pub enum LiveFrame {
+    /// The hello was accepted; events after `since` follow.
+    Ready {
+        /// Where the stream begins.
+        since: i64,
+        /// The newest event at this moment.
+        newest: i64,
+    },
+    /// The events after `since` are no longer kept: load everything anew and go on from `newest`.
+    Reset {
+        /// The newest event at this moment.
+        newest: i64,
+    },
+    /// One event.
+    Event(LiveEvent),
+    /// Nothing happened for a while; the connection is alive.
+    Ping {
+        /// The newest event that was sent.
+        newest: i64,
+    },
+    /// The hello was refused; the connection is closed.
+    Refused {
+        /// Why.
+        message: String,
+    },
+}
+
+/// One event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LiveEvent {
+    /// Its place in the order of commits, from 1, without holes.
+    pub seq: i64,
+    /// When it was stored.
+    pub at: String,
+    /// What changed.
+    pub event: EventBody,
+}
+
+/// What changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventBody {
+    /// A repository was registered or changed.
+    RepositoryChanged {
+        /// The repository.
+        repository_id: String,
+    },
+    /// A task was made or changed: title, column, state, archive, environment.
+    TaskChanged {
+        /// The task.
+        task_id: String,
+    },
+    /// A task is gone.
+    TaskDeleted {
+        /// The task.
+        task_id: String,
+    },
+    /// A session was made or changed.
+    SessionChanged {
+        /// The task.
+        task_id: String,
+        /// The session.
+        session_id: String,
+    },
+    /// A session and its conversation are gone; the task's files are not.
+    SessionDeleted {
+        /// The task.
+        task_id: String,
+        /// The session.
+        session_id: String,
+    },
+    /// A message was begun.
+    MessageAdded {
+        /// The task.
+        task_id: String,
+        /// The session.
+        session_id: String,
+        /// The message as it was when begun.
+        message: Message,
+    },
+    /// Text was added to the end of a message.
+    MessageAppended {
+        /// The task.
+        task_id: String,
+        /// The session.
+        session_id: String,
+        /// The message.
+        message_id: String,
+        /// The length of the text before, in UTF-16 code units.
+        offset: u64,
+        /// The text added.
+        text: String,
+    },
+    /// A message was replaced.
+    MessageReplaced {
+        /// The task.
+        task_id: String,
+        /// The session.
+        session_id: String,
+        /// The message as it is now.
+        message: Message,
+    },
+    /// A cleanup job was made or went on.
+    CleanupJobChanged {
+        /// The task; it may be gone.
+        task_id: String,
+        /// The job.
+        job_id: String,
+    },
+}
