@@ -1,0 +1,193 @@
+//! The agent's pipes as ACP frames: one JSON value per line, bounded in length and in number.
+//!
+//! A line is decoded when it is whole, so that a character split between two reads stays one character. The
+//! protocol crate queues frames without a bound; *credit* gives it one: a frame that calls for work costs one,
+//! and the handler pays it back when the work is done, so that a flood waits in the agent's own pipe.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use agent_client_protocol::{Channel, RawJsonRpcMessage, TransportFrame};
+use futures_util::{FutureExt as _, StreamExt as _};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::surrogate;
+
+/// Frames that may wait to be handled.
+pub(super) const CREDIT: usize = 256;
+
+/// How long a pipe is still read after the agent is gone: someone unknown may hold its other end open.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Characters of garbage that are quoted.
+const EXCERPT_CHARS: usize = 120;
+
+/// What made the agent's output unusable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// A line that is no JSON object; its beginning.
+    Garbage(String),
+    /// A line longer than allowed.
+    FrameTooLarge,
+}
+
+/// What the two ends of the wire share with the rest.
+#[derive(Clone)]
+pub(super) struct Wire {
+    pub(super) max_frame_bytes: usize,
+    /// The first fault; set before the connection is seen to close.
+    pub(super) fault: Arc<OnceLock<Fault>>,
+    pub(super) credit: Arc<Semaphore>,
+    /// Cancelled to close the agent's standard input.
+    pub(super) close_stdin: CancellationToken,
+    /// Cancelled once the agent's processes are gone.
+    pub(super) gone: CancellationToken,
+}
+
+impl Wire {
+    /// Carries frames both ways until the agent closes its output.
+    pub(super) async fn carry(self, channel: Channel, stdin: ChildStdin, stdout: ChildStdout) {
+        let (outgoing, incoming) = channel.into_parts();
+        let deliver = |frame| incoming.unbounded_send(frame).is_ok();
+        let reading = async {
+            if let Err(fault) = self.read(BufReader::with_capacity(64 * 1024, stdout), deliver).await {
+                let _ = self.fault.set(fault);
+            }
+            incoming.close_channel();
+        };
+        let writing = self.write(outgoing, stdin);
+        tokio::join!(reading, writing);
+    }
+
+    /// Reads frames until the end, a fault, or the other side's loss of interest.
+    async fn read(
+        &self,
+        mut input: impl AsyncBufRead + Unpin,
+        mut deliver: impl FnMut(TransportFrame) -> bool,
+    ) -> Result<(), Fault> {
+        let mut line = Vec::new();
+        while self.read_line(&mut input, &mut line).await? {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let frame = parse(&line)?;
+            if costs_credit(&frame) {
+                match self.credit.acquire().await {
+                    Ok(credit) => credit.forget(),
+                    Err(_) => break,
+                }
+            }
+            if !deliver(frame) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads one line without its end; false at the end of the input.
+    async fn read_line(
+        &self,
+        input: &mut (impl AsyncBufRead + Unpin),
+        line: &mut Vec<u8>,
+    ) -> Result<bool, Fault> {
+        line.clear();
+        loop {
+            let buffer = tokio::select! {
+                buffer = input.fill_buf() => buffer.unwrap_or_default(),
+                () = self.last_words_said() => &[],
+            };
+            if buffer.is_empty() {
+                // What an agent leaves unfinished when it dies is cut off, not garbage.
+                return Ok(false);
+            }
+            let (part, used, is_whole) = match buffer.iter().position(|byte| *byte == b'\n') {
+                Some(end) => (&buffer[..end], end + 1, true),
+                None => (buffer, buffer.len(), false),
+            };
+            if line.len() + part.len() > self.max_frame_bytes {
+                return Err(Fault::FrameTooLarge);
+            }
+            line.extend_from_slice(part);
+            input.consume(used);
+            if is_whole {
+                return Ok(true);
+            }
+        }
+    }
+
+    async fn last_words_said(&self) {
+        self.gone.cancelled().await;
+        tokio::time::sleep(LAST_WORDS).await;
+    }
+
+    /// Writes frames until there are no more, or until the input is to be closed; then it is closed.
+    async fn write(
+        &self,
+        mut outgoing: impl futures_util::Stream<Item = TransportFrame> + Unpin,
+        mut stdin: ChildStdin,
+    ) {
+        loop {
+            let frame = tokio::select! {
+                frame = outgoing.next() => frame,
+                () = self.close_stdin.cancelled() => break,
+                () = self.gone.cancelled() => return,
+            };
+            let Some(frame) = frame else { return };
+            if !self.write_unless_gone(&frame, &mut stdin).await {
+                return;
+            }
+        }
+        while let Some(Some(frame)) = outgoing.next().now_or_never() {
+            if !self.write_unless_gone(&frame, &mut stdin).await {
+                return;
+            }
+        }
+    }
+
+    /// False when the pipe is closed or nobody is left to read it.
+    async fn write_unless_gone(&self, frame: &TransportFrame, stdin: &mut ChildStdin) -> bool {
+        tokio::select! {
+            written = write_frame(frame, stdin) => written.is_ok(),
+            () = self.gone.cancelled() => false,
+        }
+    }
+}
+
+async fn write_frame(frame: &TransportFrame, stdin: &mut ChildStdin) -> io::Result<()> {
+    let mut line = frame.to_json().map_err(io::Error::other)?;
+    line.push('\n');
+    stdin.write_all(line.as_bytes()).await?;
+    stdin.flush().await
+}
+
+fn parse(line: &[u8]) -> Result<TransportFrame, Fault> {
+    let garbage = || Fault::Garbage(excerpt(line));
+    let text = std::str::from_utf8(line).map_err(|_| garbage())?;
+    let frame = TransportFrame::parse_json(text);
+    let TransportFrame::Malformed { .. } = frame else { return Ok(frame) };
+    if let Some(mended) = surrogate::mend(text) {
+        return parse(mended.as_bytes());
+    }
+    // An object that is no proper message gets its answer from the protocol; anything else is no protocol.
+    let is_object = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok();
+    if is_object { Ok(frame) } else { Err(garbage()) }
+}
+
+fn excerpt(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).trim().chars().take(EXCERPT_CHARS).collect()
+}
+
+/// Requests and notifications reach the handler, which pays back. `$/…` is the protocol crate's own.
+fn costs_credit(frame: &TransportFrame) -> bool {
+    match frame {
+        TransportFrame::Single(RawJsonRpcMessage::Request(request)) => !request.method.starts_with("$/"),
+        TransportFrame::Single(RawJsonRpcMessage::Notification(notification)) => {
+            !notification.method.starts_with("$/")
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,65 @@
+//! A control group (cgroup v2) per execution, where the system lets us make one.
+//!
+//! It is the one net nothing slips through: a process cannot leave it by `setsid` or by wiping its environment.
+//! Most machines do not delegate a control group to a plain program, so every step here may fail, and then the
+//! other nets do the work.
+
+use std::path::{Path, PathBuf};
+
+/// The control group of one execution; removed when dropped.
+#[derive(Debug)]
+pub(super) struct ControlGroup {
+    folder: PathBuf,
+}
+
+impl ControlGroup {
+    /// Makes the group below our own and moves the process into it.
+    pub(super) fn make(execution: &str, pid: u32) -> Option<Self> {
+        let folder = folder_of(execution)?;
+        std::fs::create_dir(&folder).ok()?;
+        let group = Self { folder };
+        let can_kill = group.folder.join("cgroup.kill").exists();
+        (can_kill && std::fs::write(group.folder.join("cgroup.procs"), pid.to_string()).is_ok())
+            .then_some(group)
+    }
+
+    /// Finds the group that an earlier server made.
+    pub(super) fn find(execution: &str) -> Option<Self> {
+        let folder = folder_of(execution)?;
+        folder.is_dir().then_some(Self { folder })
+    }
+
+    /// Kills everything in it.
+    pub(super) fn kill(&self) {
+        // Fails only when the group is gone, and then there is nothing to kill.
+        let _ = std::fs::write(self.folder.join("cgroup.kill"), "1");
+    }
+
+    /// Whether a process, zombies included, is in it.
+    pub(super) fn is_populated(&self) -> bool {
+        std::fs::read_to_string(self.folder.join("cgroup.events"))
+            .is_ok_and(|events| events.lines().any(|line| line == "populated 1"))
+    }
+}
+
+impl Drop for ControlGroup {
+    fn drop(&mut self) {
+        // An empty control group left behind costs nothing; a populated one cannot be removed.
+        let _ = std::fs::remove_dir(&self.folder);
+    }
+}
+
+fn folder_of(execution: &str) -> Option<PathBuf> {
+    if execution.is_empty() || !execution.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return None;
+    }
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
+    let mount = mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        let (folder, kind) = (fields.next()?, fields.next()?);
+        (kind == "cgroup2").then(|| Path::new(folder).join(own))
+    })?;
+    Some(mount.join(format!("freehold-{execution}")))
+}
