@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::process::Child;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::control_group::ControlGroup;
 use super::{ProcessIdentity, sweep, table};
@@ -48,11 +49,14 @@ impl ProcessGroup {
         &self.execution
     }
 
+    fn leader(&self) -> Option<Pid> {
+        i32::try_from(self.identity.pid).ok().and_then(Pid::from_raw)
+    }
+
     /// Signals the process group; does nothing once the leader is reaped.
     pub(crate) fn signal(&self, ending: Ending) {
         let owns_number = self.owns_number.lock().unwrap_or_else(PoisonError::into_inner);
-        let leader = i32::try_from(self.identity.pid).ok().and_then(Pid::from_raw);
-        if let (true, Some(leader)) = (*owns_number, leader) {
+        if let (true, Some(leader)) = (*owns_number, self.leader()) {
             let signal = match ending {
                 Ending::Terminate => Signal::TERM,
                 Ending::Kill => Signal::KILL,
@@ -75,20 +79,17 @@ impl ProcessGroup {
         found.is_empty()
     }
 
-    /// Waits until the leader has ended, without reaping it.
+    /// Waits until the leader has ended, without reaping it: its number stays its own.
     pub(crate) async fn leader_ended(&self, child: &mut Child) {
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::process::{PidfdFlags, pidfd_open};
-            let leader = i32::try_from(self.identity.pid).ok().and_then(Pid::from_raw);
-            let handle = leader.and_then(|leader| pidfd_open(leader, PidfdFlags::NONBLOCK).ok());
-            if let Some(handle) = handle.and_then(|handle| tokio::io::unix::AsyncFd::register(handle).ok())
-                && handle.readable().await.is_ok()
-            {
-                return;
+        // Listening begins before looking, so that an end in between is not missed.
+        if let (Ok(mut ends), Some(leader)) = (signal(SignalKind::child()), self.leader()) {
+            let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            while let Ok(None) = waitid(WaitId::Pid(leader), look) {
+                ends.recv().await;
             }
+            return;
         }
-        // Elsewhere waiting reaps; the group is then signalled by a number that is free for a moment.
+        // Without signals, waiting reaps; the group is then signalled by a number that is free for a moment.
         let _ = child.wait().await;
     }
 
