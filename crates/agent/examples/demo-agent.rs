@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[tokio::main]
+#[expect(clippy::print_stderr, reason = "a program tells its failure on standard error")]
 async fn main() -> ExitCode {
     let script = std::env::args_os().nth(1).map(PathBuf::from);
     let outcome = match script.map(|path| freehold_agent::load_demo_script(&path)).transpose() {

@@ -18,7 +18,8 @@ mod process;
 
 pub use acp::{Agent, AgentLimits, start};
 pub use demo::{
-    DemoError, DemoScript, DemoStep, DemoTurn, OnStart, SCRIPT_VARIABLE, load_demo_script, run_demo_agent,
+    DemoError, DemoScript, DemoStep, DemoTurn, FileEdit, FileName, Flood, NewFile, OnStart, PermissionStep,
+    SCRIPT_VARIABLE, StubbornChild, load_demo_script, run_demo_agent,
 };
 pub use error::AgentError;
 pub use event::{AgentEvent, PermissionOption, PlanEntry, StopReason, ToolCallUpdate, ToolDiff};

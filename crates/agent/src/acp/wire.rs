@@ -191,3 +191,67 @@ fn costs_credit(frame: &TransportFrame) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+
+    fn wire(max_frame_bytes: usize) -> Wire {
+        Wire {
+            max_frame_bytes,
+            fault: Arc::default(),
+            credit: Arc::new(Semaphore::new(CREDIT)),
+            close_stdin: CancellationToken::new(),
+            gone: CancellationToken::new(),
+        }
+    }
+
+    async fn read_all(wire: &Wire, bytes: &[u8], bytes_per_read: usize) -> (Vec<String>, Result<(), Fault>) {
+        let (mut sender, receiver) = tokio::io::duplex(bytes_per_read);
+        let mut frames = Vec::new();
+        let deliver = |frame: TransportFrame| {
+            frames.push(frame.to_json().unwrap());
+            true
+        };
+        let reading = wire.read(BufReader::with_capacity(bytes_per_read, receiver), deliver);
+        let sending = async {
+            let _ = sender.write_all(bytes).await;
+            drop(sender);
+        };
+        let (outcome, ()) = tokio::join!(reading, sending);
+        (frames, outcome)
+    }
+
+    #[tokio::test]
+    async fn a_character_split_between_reads_stays_one_character() {
+        let line = r#"{"jsonrpc":"2.0","method":"m","params":{"text":"ü世\u00e9👩‍🚀"}}"#;
+        let expected = r#"{"jsonrpc":"2.0","method":"m","params":{"text":"ü世é👩‍🚀"}}"#;
+        for bytes_per_read in 1..6 {
+            let input = format!("{line}\n\r\n\n{line}\r\n");
+            let (frames, outcome) = read_all(&wire(1000), input.as_bytes(), bytes_per_read).await;
+            assert_eq!((frames, outcome), (vec![expected.to_owned(); 2], Ok(())), "{bytes_per_read}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_limit_is_the_longest_line() {
+        let line = r#"{"jsonrpc":"2.0","method":"m"}"#;
+        let input = format!("{line}\n");
+        let (frames, outcome) = read_all(&wire(line.len()), input.as_bytes(), 7).await;
+        assert_eq!((frames.len(), outcome), (1, Ok(())));
+        let (frames, outcome) = read_all(&wire(line.len() - 1), input.as_bytes(), 7).await;
+        assert_eq!((frames.len(), outcome), (0, Err(Fault::FrameTooLarge)));
+    }
+
+    #[tokio::test]
+    async fn an_object_that_is_no_message_is_left_to_the_protocol_and_a_cut_line_is_no_garbage() {
+        let (frames, outcome) = read_all(&wire(1000), b"{\"hello\":1}\n{\"jsonrpc\":", 64).await;
+        assert_eq!((frames, outcome), (vec![r#"{"hello":1}"#.to_owned()], Ok(())));
+        for garbage in ["hello", "[]", "17", "{", "null"] {
+            let (_, outcome) = read_all(&wire(1000), format!("{garbage}\n").as_bytes(), 64).await;
+            assert_eq!(outcome, Err(Fault::Garbage(garbage.to_owned())));
+        }
+    }
+}
