@@ -87,6 +87,7 @@ impl Running {
         let supervisor = Supervisor {
             child: spawned.child,
             group: Arc::clone(&running.group),
+            fault: wire.fault,
             gone: wire.gone,
             abandoned: running.abandoned.clone(),
             stderr: Arc::clone(&running.stderr),
@@ -296,10 +297,18 @@ impl Handler {
     }
 }
 
+impl Drop for Handler {
+    /// Nobody is left to pay credit back, so nobody may wait for it.
+    fn drop(&mut self) {
+        self.credit.close();
+    }
+}
+
 /// Watches over the process until it is reaped.
 struct Supervisor {
     child: Child,
     group: Arc<ProcessGroup>,
+    fault: Arc<OnceLock<Fault>>,
     gone: CancellationToken,
     abandoned: CancellationToken,
     stderr: Arc<StderrTail>,
@@ -314,22 +323,41 @@ impl Supervisor {
         let is_served = self.wait_for_end().await;
         let status = self.group.finish(&mut self.child).await;
         self.gone.cancel();
-        let _ = tokio::time::timeout(STREAMS_LIMIT, &mut self.stderr_task).await;
-        let report = ExitReport::new(status, self.stderr.text());
+        if tokio::time::timeout(STREAMS_LIMIT, &mut self.stderr_task).await.is_err() {
+            self.stderr_task.abort();
+        }
+        let report = ExitReport::new(status, self.last_words());
         self.report.send_replace(Some(report.clone()));
-        tokio::select! {
-            () = self.abandoned.cancelled() => {
-                self.protocol_task.abort();
-                // Told if there is room; nobody has to be waited for.
-                let _ = self.events.try_send(AgentEvent::Exited(report));
-            }
-            () = async {
-                if is_served {
+        if is_served {
+            tokio::select! {
+                _ = &mut self.protocol_task => {}
+                () = self.abandoned.cancelled() => {
+                    self.protocol_task.abort();
                     let _ = (&mut self.protocol_task).await;
                 }
-                let _ = self.events.send(AgentEvent::Exited(report.clone())).await;
-            } => {}
+            }
         }
+        let exited = AgentEvent::Exited(report);
+        if self.abandoned.is_cancelled() {
+            // Told if there is room; nobody has to be waited for.
+            let _ = self.events.try_send(exited);
+        } else {
+            tokio::select! {
+                _ = self.events.send(exited) => {}
+                () = self.abandoned.cancelled() => {}
+            }
+        }
+    }
+
+    /// The end of standard error, with the reason when it was ended for a fault.
+    fn last_words(&self) -> String {
+        let reason = self.fault.get().map(|fault| format!("Freehold ended it: {fault}."));
+        [self.stderr.text()]
+            .into_iter()
+            .chain(reason)
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// Waits until the leader ended, or until there is a reason to end it; true while its words still come.

@@ -35,6 +35,15 @@ pub(super) enum Fault {
     FrameTooLarge,
 }
 
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Garbage(excerpt) => write!(f, "it wrote {excerpt:?}, which is not ACP"),
+            Self::FrameTooLarge => f.write_str("it sent a message that is too long"),
+        }
+    }
+}
+
 /// What the two ends of the wire share with the rest.
 #[derive(Clone)]
 pub(super) struct Wire {
@@ -243,6 +252,28 @@ mod tests {
         assert_eq!((frames.len(), outcome), (1, Ok(())));
         let (frames, outcome) = read_all(&wire(line.len() - 1), input.as_bytes(), 7).await;
         assert_eq!((frames.len(), outcome), (0, Err(Fault::FrameTooLarge)));
+    }
+
+    #[tokio::test]
+    async fn a_flood_waits_until_credit_is_paid_back() {
+        let wire = Wire { credit: Arc::new(Semaphore::new(2)), ..wire(1000) };
+        let update = "{\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n";
+        let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}\n";
+        let input = [update, update, answer, update, update].concat();
+        let delivered = std::cell::Cell::new(0);
+        let deliver = |_| {
+            delivered.set(delivered.get() + 1);
+            true
+        };
+        let mut reading = std::pin::pin!(wire.read(input.as_bytes(), deliver));
+        assert_eq!(futures_util::poll!(&mut reading), std::task::Poll::Pending);
+        assert_eq!(delivered.get(), 3, "answers are free");
+        wire.credit.add_permits(1);
+        assert_eq!(futures_util::poll!(&mut reading), std::task::Poll::Pending);
+        assert_eq!(delivered.get(), 4);
+        wire.credit.close();
+        assert_eq!(futures_util::poll!(&mut reading), std::task::Poll::Ready(Ok(())));
+        assert_eq!(delivered.get(), 4, "nobody is left to handle it");
     }
 
     #[tokio::test]

@@ -263,3 +263,31 @@ pub fn load_demo_script(path: &Path) -> Result<DemoScript, DemoError> {
         .map_err(|source| DemoError::ReadScript { path: path.to_owned(), source })?;
     serde_json::from_str(&text).map_err(|source| DemoError::ParseScript { path: path.to_owned(), source })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_known_by_its_name_and_a_wrong_word_is_refused() {
+        let read = |text: &str| serde_json::from_str::<DemoStep>(text);
+        let said = DemoStep::Say { say: "hi".to_owned(), chunk_ms: 0, chunks: 1 };
+        assert_eq!(read(r#"{"say":"hi"}"#).unwrap(), said);
+        assert_eq!(read(r#"{"exit":3}"#).unwrap(), DemoStep::Exit { exit: 3 });
+        for wrong in [r#"{"say":"hi","chunk":2}"#, r#"{"shout":"hi"}"#, r#"{"say":"hi","exit":3}"#, "{}"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+        assert!(serde_json::from_str::<DemoScript>(r#"{"on_begin":"ok"}"#).is_err());
+    }
+
+    #[test]
+    fn a_script_that_cannot_be_used_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("script.json");
+        let missing = load_demo_script(&path).unwrap_err();
+        assert!(missing.to_string().contains("script.json cannot be read"), "{missing}");
+        std::fs::write(&path, "{").unwrap();
+        let broken = load_demo_script(&path).unwrap_err();
+        assert!(broken.to_string().contains("script.json is not a demo script"), "{broken}");
+    }
+}

@@ -103,12 +103,15 @@ async fn answer_client(mind: Arc<Mind>, channel: Channel, wants_login: bool) -> 
         )
         .on_receive_request(
             async move |request: PromptRequest, responder: v1::Responder<PromptResponse>, connection| {
-                let mind = Arc::clone(&prompting);
-                let client: v1::ConnectionTo<Client> = connection;
-                let turns = client.clone();
-                turns.spawn(async move {
-                    responder
-                        .respond_with_result(mind.take_turn(request, client).await.map(PromptResponse::new))
+                let connection: v1::ConnectionTo<Client> = connection;
+                // Staged before the next message is looked at, so that a cancellation finds the turn.
+                let turn = prompting.begin_turn(request, connection.clone());
+                connection.spawn(async move {
+                    let outcome = match turn {
+                        Ok((mut stage, steps)) => play(&mut stage, &steps).await,
+                        Err(error) => Err(error),
+                    };
+                    responder.respond_with_result(outcome.map(PromptResponse::new))
                 })
             },
             agent_client_protocol::on_receive_request!(),
@@ -173,15 +176,15 @@ impl Mind {
         }
     }
 
-    async fn take_turn(
+    fn begin_turn(
         &self,
         request: PromptRequest,
         connection: v1::ConnectionTo<Client>,
-    ) -> Result<agent_client_protocol::v1::schema::StopReason, Error> {
+    ) -> Result<(Stage, Vec<DemoStep>), Error> {
         let prompt = prompt_text(&request.prompt);
-        let mut stage = self.set_stage(request.session_id, connection)?;
+        let stage = self.set_stage(request.session_id, connection)?;
         let steps = self.choose_steps(&prompt, &stage.folder);
-        play(&mut stage, &steps).await
+        Ok((stage, steps))
     }
 
     fn set_stage(&self, session_id: SessionId, connection: v1::ConnectionTo<Client>) -> Result<Stage, Error> {

@@ -35,10 +35,9 @@ impl ControlGroup {
         let _ = std::fs::write(self.folder.join("cgroup.kill"), "1");
     }
 
-    /// Whether a process, zombies included, is in it.
+    /// Whether a living process is in it; the dead that wait to be reaped are not listed.
     pub(super) fn is_populated(&self) -> bool {
-        std::fs::read_to_string(self.folder.join("cgroup.events"))
-            .is_ok_and(|events| events.lines().any(|line| line == "populated 1"))
+        std::fs::read(self.folder.join("cgroup.procs")).is_ok_and(|listed| !listed.is_empty())
     }
 }
 

@@ -69,14 +69,10 @@ impl ProcessGroup {
     /// Kills everything that is found at this moment, in all three nets; true when nothing was found.
     pub(crate) fn kill_now(&self) -> bool {
         self.signal(Ending::Kill);
-        if let Some(control_group) = &self.control_group {
-            control_group.kill();
-        }
         let found = sweep::members(&self.identity, &self.execution);
-        for member in &found {
-            sweep::kill(member);
-        }
-        found.is_empty()
+        found.iter().for_each(sweep::kill);
+        self.control_group.iter().for_each(ControlGroup::kill);
+        found.is_empty() && !self.control_group.as_ref().is_some_and(ControlGroup::is_populated)
     }
 
     /// Waits until the leader has ended, without reaping it: its number stays its own.

@@ -34,11 +34,9 @@ pub async fn end_group(process: &ProcessIdentity, grace_ms: u64) -> bool {
     for member in look() {
         signal(&member, rustix::process::Signal::TERM);
     }
-    let asked = Instant::now();
-    while asked.elapsed() < Duration::from_millis(grace_ms) && !look().is_empty() {
-        tokio::time::sleep(LOOK_PAUSE).await;
-    }
-    kill_until_none(look).await
+    let _ = until(Duration::from_millis(grace_ms), || look().is_empty()).await;
+    let control_group = execution.as_deref().and_then(ControlGroup::find);
+    kill_all(control_group.as_ref(), look).await
 }
 
 /// Kills every process that carries the mark of an execution; true when none is left.
@@ -48,26 +46,28 @@ pub async fn end_execution(execution: &str) -> bool {
     if execution.is_empty() {
         return true;
     }
-    let control_group = ControlGroup::find(execution);
-    if let Some(control_group) = &control_group {
-        control_group.kill();
-    }
-    let is_ended = kill_until_none(|| marked(execution, 0)).await;
-    is_ended && control_group.is_none_or(|control_group| !control_group.is_populated())
+    kill_all(ControlGroup::find(execution).as_ref(), || marked(execution, 0)).await
 }
 
-async fn kill_until_none(look: impl Fn() -> Vec<Entry>) -> bool {
+async fn kill_all(control_group: Option<&ControlGroup>, look: impl Fn() -> Vec<Entry>) -> bool {
+    until(KILL_LIMIT, || {
+        let found = look();
+        found.iter().for_each(kill);
+        control_group.inspect(|group| group.kill());
+        found.is_empty() && !control_group.is_some_and(ControlGroup::is_populated)
+    })
+    .await
+}
+
+/// Looks until it is so; false when it is not within the limit.
+async fn until(limit: Duration, is_so: impl Fn() -> bool) -> bool {
     let begun = Instant::now();
     loop {
-        let found = look();
-        if found.is_empty() {
+        if is_so() {
             return true;
         }
-        if begun.elapsed() > KILL_LIMIT {
+        if begun.elapsed() >= limit {
             return false;
-        }
-        for member in &found {
-            kill(member);
         }
         tokio::time::sleep(LOOK_PAUSE).await;
     }

@@ -8,6 +8,11 @@ use serde_json::{Value, json};
 
 use crate::support::{QUICK, Stage, eventually, last_report, turn, turn_with};
 
+/// The same stage twice: with a control group, where the system gives one, and without.
+fn both(steps: &Value) -> [Stage; 2] {
+    [Stage::with_steps(steps), Stage::with_steps(steps).without_control_group()]
+}
+
 /// A child in the agent's group and one that left it; both ignore SIGTERM and hold the agent's output open.
 fn two_stubborn_children() -> Vec<Value> {
     vec![
@@ -26,54 +31,57 @@ fn assert_children_run(stage: &Stage) {
 
 #[tokio::test]
 async fn stopping_ends_children_that_ignore_it_and_children_that_left_the_group() {
-    let stage = Stage::with_steps(&json!(two_stubborn_children()));
-    let (agent, mut events) = stage.start().await;
-    turn(&agent, &mut events, "go").await.outcome.unwrap();
-    assert_children_run(&stage);
-    let leader = agent.process().pid;
+    for stage in both(&json!(two_stubborn_children())) {
+        let (agent, mut events) = stage.start().await;
+        turn(&agent, &mut events, "go").await.outcome.unwrap();
+        assert_children_run(&stage);
+        let leader = agent.process().pid;
 
-    let report = agent.stop().await;
+        let report = agent.stop().await;
 
-    stage.assert_nothing_is_left();
-    assert!(!Path::new(&format!("/proc/{leader}")).exists(), "the leader is reaped");
-    assert_eq!(last_report(&mut events).await, report);
+        stage.assert_nothing_is_left();
+        assert!(!Path::new(&format!("/proc/{leader}")).exists(), "the leader is reaped");
+        assert_eq!(last_report(&mut events).await, report);
+    }
 }
 
 #[tokio::test]
 async fn an_agent_that_exits_by_itself_leaves_no_children() {
     let mut steps = two_stubborn_children();
     steps.extend([json!({ "say": "bye" }), json!({ "warn": "out of memory" }), json!({ "exit": 7 })]);
-    let stage = Stage::with_steps(&json!(steps));
-    let (agent, mut events) = stage.start().await;
+    for stage in both(&json!(steps)) {
+        let (agent, mut events) = stage.start().await;
 
-    let turn = turn(&agent, &mut events, "go").await;
+        let turn = turn(&agent, &mut events, "go").await;
 
-    assert_eq!(turn.text(), "bye", "what it said before is kept");
-    let error = turn.outcome.unwrap_err();
-    assert!(matches!(&error, AgentError::Exited { report, .. } if report.code == Some(7)), "{error:?}");
-    assert!(error.to_string().contains("out of memory"), "{error}");
-    stage.assert_nothing_is_left();
-    let is_told = turn.events.iter().any(|event| matches!(event, AgentEvent::Exited(_)));
-    assert!(is_told || last_report(&mut events).await.code == Some(7));
-    for outcome in [agent.cancel().await, agent.answer_permission("any", None).await] {
-        assert!(matches!(outcome, Err(AgentError::NotRunning { .. })), "{outcome:?}");
+        assert_eq!(turn.text(), "bye", "what it said before is kept");
+        let error = turn.outcome.unwrap_err();
+        assert!(matches!(&error, AgentError::Exited { report, .. } if report.code == Some(7)), "{error:?}");
+        assert!(error.to_string().contains("out of memory"), "{error}");
+        stage.assert_nothing_is_left();
+        let is_told = turn.events.iter().any(|event| matches!(event, AgentEvent::Exited(_)));
+        assert!(is_told || last_report(&mut events).await.code == Some(7));
+        for outcome in [agent.cancel().await, agent.answer_permission("any", None).await] {
+            assert!(matches!(outcome, Err(AgentError::NotRunning { .. })), "{outcome:?}");
+        }
+        assert_eq!(agent.stop().await.code, Some(7), "stopping what has ended tells how it ended");
     }
-    assert_eq!(agent.stop().await.code, Some(7), "stopping what has ended tells how it ended");
 }
 
 #[tokio::test]
 async fn dropping_an_agent_leaves_nothing() {
-    let stage = Stage::with_steps(&json!(two_stubborn_children()));
-    let (agent, mut events) = stage.start().await;
-    turn(&agent, &mut events, "go").await.outcome.unwrap();
-    assert_children_run(&stage);
-    let leader = agent.process().pid;
+    for stage in both(&json!(two_stubborn_children())) {
+        let (agent, mut events) = stage.start().await;
+        turn(&agent, &mut events, "go").await.outcome.unwrap();
+        assert_children_run(&stage);
+        let leader = agent.process().pid;
 
-    drop(agent);
+        drop(agent);
 
-    eventually("all its processes are gone", || stage.processes().is_empty()).await;
-    eventually("the leader is reaped", || !Path::new(&format!("/proc/{leader}")).exists()).await;
-    assert_eq!(last_report(&mut events).await.signal, Some(9));
+        eventually("all its processes are gone", || stage.processes().is_empty()).await;
+        eventually("the leader is reaped", || !Path::new(&format!("/proc/{leader}")).exists()).await;
+        assert_eq!(last_report(&mut events).await.signal, Some(9));
+    }
 }
 
 #[test]
@@ -179,4 +187,41 @@ async fn an_agent_whose_events_are_not_read_can_be_stopped() {
     .expect("stopping does not depend on the reader");
     stage.assert_nothing_is_left();
     drop(events);
+}
+
+#[tokio::test]
+async fn an_agent_dropped_in_the_middle_of_a_flood_leaves_no_task() {
+    let stage =
+        Stage::with_steps(&json!([{ "flood": { "chunks": 5_000, "bytes": 1_000 } }, { "hang": true }]));
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let (agent, events) = stage.start().await;
+    {
+        let mut prompted = std::pin::pin!(agent.prompt("go"));
+        let full = async {
+            while events.len() < events.max_capacity() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            () = full => {}
+            outcome = &mut prompted => panic!("it cannot have ended: {outcome:?}"),
+        }
+    }
+    assert!(tasks() > before);
+    drop(agent);
+    eventually("its tasks have ended", || tasks() == before).await;
+    stage.assert_nothing_is_left();
+    drop(events);
+}
+
+#[tokio::test]
+async fn an_idle_agent_that_is_ended_for_its_garbage_tells_so_at_the_end() {
+    let stage = Stage::with_steps(&json!([{ "garbage": true }]));
+    let (agent, mut events) = stage.start().await;
+    // Whether the turn ended before its garbage was seen is a race that this test has no part in.
+    let _ = turn(&agent, &mut events, "go").await;
+    let report = agent.stop().await;
+    assert!(report.stderr_tail.contains("Segmentation fault"), "{report:?}");
+    stage.assert_nothing_is_left();
 }

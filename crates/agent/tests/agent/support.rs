@@ -58,6 +58,13 @@ impl Stage {
         Self::with_script(&serde_json::json!({ "turns": [{ "steps": steps }] }))
     }
 
+    /// Gives the execution a mark that cannot name a control group, so that the other nets must do.
+    pub(crate) fn without_control_group(mut self) -> Self {
+        let mark = self.mark().replace('-', ".");
+        self.command.env.insert(EXECUTION_VARIABLE.to_owned(), mark);
+        self
+    }
+
     pub(crate) fn mark(&self) -> &str {
         &self.command.env[EXECUTION_VARIABLE]
     }

@@ -5,37 +5,41 @@ use serde_json::json;
 
 use crate::support::{Stage, eventually, last_report, turn};
 
-fn with_children() -> Stage {
-    Stage::with_steps(&json!([
+/// Twice: with a control group, where the system gives one, and without.
+fn with_children() -> [Stage; 2] {
+    let steps = json!([
         { "spawn_stubborn_child": { "pid_file": "in-group.pid" } },
         { "spawn_stubborn_child": { "pid_file": "left-group.pid", "setsid": true } },
-    ]))
+    ]);
+    [Stage::with_steps(&steps), Stage::with_steps(&steps).without_control_group()]
 }
 
 #[tokio::test]
 async fn a_recorded_process_is_ended_with_all_it_started() {
-    let stage = with_children();
-    let (agent, mut events) = stage.start().await;
-    turn(&agent, &mut events, "go").await.outcome.unwrap();
-    assert!(stage.processes().len() >= 3);
-    assert!(is_running(agent.process()));
+    for stage in with_children() {
+        let (agent, mut events) = stage.start().await;
+        turn(&agent, &mut events, "go").await.outcome.unwrap();
+        assert!(stage.processes().len() >= 3);
+        assert!(is_running(agent.process()));
 
-    assert!(end_group(agent.process(), 100).await);
+        assert!(end_group(agent.process(), 100).await);
 
-    stage.assert_nothing_is_left();
-    assert!(!is_running(agent.process()));
-    last_report(&mut events).await;
-    assert!(end_group(agent.process(), 100).await, "ending what is gone is no failure");
+        stage.assert_nothing_is_left();
+        assert!(!is_running(agent.process()));
+        last_report(&mut events).await;
+        assert!(end_group(agent.process(), 100).await, "ending what is gone is no failure");
+    }
 }
 
 #[tokio::test]
 async fn an_execution_is_ended_by_its_mark_alone() {
-    let stage = with_children();
-    let (agent, mut events) = stage.start().await;
-    turn(&agent, &mut events, "go").await.outcome.unwrap();
-    assert!(end_execution(stage.mark()).await);
-    stage.assert_nothing_is_left();
-    last_report(&mut events).await;
+    for stage in with_children() {
+        let (agent, mut events) = stage.start().await;
+        turn(&agent, &mut events, "go").await.outcome.unwrap();
+        assert!(end_execution(stage.mark()).await);
+        stage.assert_nothing_is_left();
+        last_report(&mut events).await;
+    }
 }
 
 #[tokio::test]
