@@ -1,0 +1,79 @@
+// What live events do to the page: they renew what was read, and they feed the open conversations.
+//
+// Reads are renewed in batches: a turn that streams a thousand events causes a few reads, not a thousand.
+import type { QueryClient } from "@tanstack/react-query";
+import { keys } from "./queries";
+import type { LiveEvent } from "./types";
+
+type Key = readonly unknown[];
+
+const BATCH_MS = 60;
+/** Changed files are read at most this often while an agent works. */
+const CHANGES_MS = 1_000;
+
+/** The keys that an event makes stale, apart from the conversation itself. */
+export function staleKeys(event: LiveEvent["event"]): Key[] {
+  switch (event.type) {
+    case "repository_changed":
+      return [keys.repositories];
+    case "task_changed":
+    case "task_deleted":
+      return [keys.tasks, keys.task(event.task_id)];
+    case "session_changed":
+    case "session_deleted":
+      return [keys.tasks, keys.task(event.task_id)];
+    case "cleanup_job_changed":
+      return [keys.cleanupJobs, keys.tasks, keys.task(event.task_id)];
+    case "message_added":
+    case "message_appended":
+    case "message_replaced":
+      return [];
+  }
+}
+
+/** Collects stale keys and renews them together. */
+export class Renewal {
+  private readonly client: QueryClient;
+  private readonly pending = new Map<string, Key>();
+  private readonly changed = new Set<string>();
+  private batch: ReturnType<typeof setTimeout> | undefined;
+  private changes: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(client: QueryClient) {
+    this.client = client;
+  }
+
+  take(event: LiveEvent["event"]): void {
+    if (event.type === "message_added" || event.type === "message_replaced") {
+      if (event.message.kind === "tool_call") this.renewChanges(event.task_id);
+      return;
+    }
+    for (const key of staleKeys(event)) this.pending.set(JSON.stringify(key), key);
+    if (this.pending.size > 0) this.batch ??= setTimeout(() => this.flush(), BATCH_MS);
+  }
+
+  private flush(): void {
+    this.batch = undefined;
+    const all = [...this.pending.values()];
+    this.pending.clear();
+    for (const queryKey of all) {
+      // A read that is under way may have begun before the event: it is given up and begun again.
+      void this.client.invalidateQueries({
+        queryKey,
+        predicate: (query) => query.queryKey[2] !== "close-report",
+      });
+    }
+  }
+
+  private renewChanges(taskId: string): void {
+    this.changed.add(taskId);
+    this.changes ??= setTimeout(() => {
+      this.changes = undefined;
+      for (const id of this.changed) {
+        void this.client.invalidateQueries({ queryKey: keys.changes(id) });
+        void this.client.invalidateQueries({ queryKey: ["task", id, "diff"] });
+      }
+      this.changed.clear();
+    }, CHANGES_MS);
+  }
+}

@@ -1,0 +1,117 @@
+// What is read from the server: one key and one function per noun, so that live events know what to renew.
+import { queryOptions } from "@tanstack/react-query";
+import { api, unwrap } from "./client";
+import type { TaskCard } from "./types";
+
+const PAGE = 200;
+
+export const keys = {
+  agents: ["agents"] as const,
+  repositories: ["repositories"] as const,
+  branches: (id: string) => ["repositories", id, "branches"] as const,
+  workspaces: ["workspaces"] as const,
+  tasks: ["tasks"] as const,
+  board: ["tasks", "open"] as const,
+  archived: ["tasks", "archived"] as const,
+  task: (id: string) => ["task", id] as const,
+  changes: (id: string) => ["task", id, "changes"] as const,
+  diff: (id: string, repository: string, path: string) => ["task", id, "diff", repository, path] as const,
+  closeReport: (id: string, action: string) => ["task", id, "close-report", action] as const,
+  cleanupJobs: ["cleanup-jobs"] as const,
+  server: ["server"] as const,
+};
+
+export const serverQuery = queryOptions({
+  queryKey: keys.server,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/server", { signal })),
+});
+
+export const workspacesQuery = queryOptions({
+  queryKey: keys.workspaces,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/workspaces", { signal })),
+});
+
+export const repositoriesQuery = queryOptions({
+  queryKey: keys.repositories,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/repositories", { signal })),
+});
+
+export const branchesQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.branches(id),
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/repositories/{id}/branches", { params: { path: { id } }, signal })),
+    enabled: id !== "",
+    staleTime: 5_000,
+  });
+
+export const agentsQuery = queryOptions({
+  queryKey: keys.agents,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/agents", { signal })),
+});
+
+export const boardQuery = queryOptions({
+  queryKey: keys.board,
+  queryFn: ({ signal }) => listTasks(false, signal),
+});
+
+export const archivedQuery = queryOptions({
+  queryKey: keys.archived,
+  queryFn: ({ signal }) => listTasks(true, signal),
+});
+
+export const taskQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.task(id),
+    queryFn: ({ signal }) => unwrap(api.GET("/api/v1/tasks/{id}", { params: { path: { id } }, signal })),
+  });
+
+export const changesQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.changes(id),
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/tasks/{id}/changes", { params: { path: { id } }, signal })),
+  });
+
+export const diffQuery = (id: string, repositoryId: string, path: string) =>
+  queryOptions({
+    queryKey: keys.diff(id, repositoryId, path),
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.GET("/api/v1/tasks/{id}/diff", {
+          params: { path: { id }, query: { repository_id: repositoryId, path } },
+          signal,
+        }),
+      ),
+  });
+
+export const closeReportQuery = (id: string, action: "archive" | "delete") =>
+  queryOptions({
+    queryKey: keys.closeReport(id, action),
+    queryFn: ({ signal }) =>
+      unwrap(
+        api.GET("/api/v1/tasks/{id}/close-report", { params: { path: { id }, query: { action } }, signal }),
+      ),
+    // What is at stake is looked at anew each time the dialog opens.
+    gcTime: 0,
+    staleTime: 0,
+    retry: false,
+  });
+
+export const cleanupJobsQuery = queryOptions({
+  queryKey: keys.cleanupJobs,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/cleanup-jobs", { signal })),
+});
+
+/** Reads all pages; a board shows every task, and a page holds two hundred. */
+async function listTasks(archived: boolean, signal: AbortSignal): Promise<TaskCard[]> {
+  const items: TaskCard[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { archived, limit: PAGE, ...(cursor ? { cursor } : {}) };
+    const page = await unwrap(api.GET("/api/v1/tasks", { params: { query }, signal }));
+    items.push(...page.items);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor);
+  return items;
+}

@@ -1,0 +1,127 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Ban, CircleCheck, CircleX, Clock, LoaderCircle, type LucideIcon, TriangleAlert } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { api, unwrap } from "~/api/client";
+import { keys } from "~/api/queries";
+import type { CleanupJob } from "~/api/types";
+import { ago, moment } from "~/i18n/time";
+import { Button } from "~/ui/button";
+import { classes } from "~/ui/classes";
+import { ErrorNotice } from "~/ui/feedback";
+import { StakeList } from "./stake-list";
+
+type Decision = "retry" | "keep" | "keep_branch";
+
+const LOOKS: Record<string, { icon: LucideIcon; tone: string; spins?: boolean }> = {
+  prepared: { icon: Clock, tone: "text-muted" },
+  pending: { icon: Clock, tone: "text-muted" },
+  running: { icon: LoaderCircle, tone: "text-run", spins: true },
+  retry_wait: { icon: Clock, tone: "text-wait" },
+  needs_decision: { icon: TriangleAlert, tone: "text-wait" },
+  succeeded: { icon: CircleCheck, tone: "text-done" },
+  failed: { icon: CircleX, tone: "text-fail" },
+  cancelled: { icon: Ban, tone: "text-muted" },
+};
+
+/** Whether a person must decide before anything more happens. */
+export function waitsForPerson(job: CleanupJob): boolean {
+  return job.state === "needs_decision" || job.state === "failed";
+}
+
+/** One cleanup: how far it is, why it stopped, and what a person can decide. */
+export function CleanupJobCard({ job, titled }: { job: CleanupJob; titled?: boolean }) {
+  const { t } = useTranslation();
+  const { icon: Icon, tone, spins } = LOOKS[job.state] ?? { icon: Clock, tone: "text-muted" };
+  const waits = waitsForPerson(job);
+  return (
+    <article
+      data-cleanup-job={job.id}
+      className={classes(
+        "flex flex-col gap-2 rounded-md border p-3",
+        waits ? "border-wait bg-wait-soft" : "border-line bg-surface",
+      )}
+    >
+      <header className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
+        <h3 className="flex min-w-0 items-center gap-2 font-semibold">
+          <Icon size={15} className={classes("shrink-0", tone, spins && "animate-spin")} aria-hidden />
+          <span className="truncate">
+            {titled ? job.task_title : t(`cleanup:trigger.${job.trigger}`, { defaultValue: job.trigger })}
+          </span>
+        </h3>
+        <span className={tone}>{t(`cleanup:state.${job.state}`, { defaultValue: job.state })}</span>
+        {titled && (
+          <span className="text-muted">
+            {t(`cleanup:trigger.${job.trigger}`, { defaultValue: job.trigger })}
+          </span>
+        )}
+        <time className="ml-auto text-muted" dateTime={job.updated_at} title={moment(job.updated_at)}>
+          {ago(job.updated_at)}
+        </time>
+      </header>
+      {waits && <p>{t("cleanup:nothingRemoved")}</p>}
+      {job.stakes.length > 0 && <StakeList stakes={job.stakes} />}
+      {job.last_error && <p className="[overflow-wrap:anywhere]">{job.last_error}</p>}
+      {job.state === "retry_wait" && job.next_attempt_at && (
+        <p className="text-muted">
+          {t("cleanup:nextAttempt", { attempts: job.attempts, when: moment(job.next_attempt_at) })}
+        </p>
+      )}
+      {job.worktree_paths.length > 0 && (
+        <ul className="font-mono text-[0.92em] text-muted [overflow-wrap:anywhere]">
+          {job.worktree_paths.map((path) => (
+            <li key={path}>{path}</li>
+          ))}
+        </ul>
+      )}
+      {waits && <Decisions job={job} />}
+    </article>
+  );
+}
+
+function Decisions({ job }: { job: CleanupJob }) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const decide = useMutation({
+    mutationFn: (decision: Decision) =>
+      unwrap(
+        api.POST("/api/v1/cleanup-jobs/{id}/decision", {
+          params: { path: { id: job.id } },
+          body: { decision },
+        }),
+      ),
+    onSuccess: () => {
+      void client.invalidateQueries({ queryKey: keys.cleanupJobs });
+      void client.invalidateQueries({ queryKey: keys.tasks });
+      void client.invalidateQueries({ queryKey: keys.task(job.task_id) });
+    },
+  });
+  const onlyCommits = job.stakes.length > 0 && job.stakes.every((stake) => stake.kind === "commits");
+  return (
+    <>
+      <div className="flex flex-wrap gap-2">
+        <Button
+          variant="primary"
+          className="max-md:grow"
+          disabled={decide.isPending}
+          onClick={() => decide.mutate("keep")}
+        >
+          {t("cleanup:decide.keep")}
+        </Button>
+        {onlyCommits && (
+          <Button
+            className="max-md:grow"
+            disabled={decide.isPending}
+            onClick={() => decide.mutate("keep_branch")}
+          >
+            {t("cleanup:decide.keepBranch")}
+          </Button>
+        )}
+        <Button className="max-md:grow" disabled={decide.isPending} onClick={() => decide.mutate("retry")}>
+          {t("cleanup:decide.retry")}
+        </Button>
+      </div>
+      <p className="text-muted">{t("cleanup:decide.help")}</p>
+      {decide.error && <ErrorNotice error={decide.error} />}
+    </>
+  );
+}
