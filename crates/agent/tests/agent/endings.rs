@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use freehold_agent::{AgentError, AgentEvent, AgentLimits, start};
 use serde_json::{Value, json};
 
-use crate::support::{QUICK, Stage, eventually, last_report, turn, turn_with};
+use crate::support::{LIMIT, QUICK, Stage, eventually, last_report, stalled, turn, turn_with};
 
 /// The same stage twice: with a control group, where the system gives one, and without.
 fn both(steps: &Value) -> [Stage; 2] {
@@ -171,20 +171,17 @@ async fn an_agent_whose_events_are_not_read_can_be_stopped() {
     let (agent, events) = stage.start().await;
     let agent = &agent;
     let stop = async {
-        while events.len() < events.max_capacity() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        eventually("the stream of events is full", || events.len() == events.max_capacity()).await;
+        stalled(agent.process().pid).await;
         agent.stop().await
     };
-    let (_, _report) = tokio::time::timeout(crate::support::LIMIT, async {
-        let mut prompted = std::pin::pin!(agent.prompt("go"));
+    let stopped = async {
         tokio::select! {
-            report = stop => ((), report),
-            outcome = &mut prompted => panic!("it cannot have ended: {outcome:?}"),
+            _ = stop => {}
+            outcome = agent.prompt("go") => panic!("it cannot have ended: {outcome:?}"),
         }
-    })
-    .await
-    .expect("stopping does not depend on the reader");
+    };
+    tokio::time::timeout(LIMIT, stopped).await.expect("stopping does not depend on the reader");
     stage.assert_nothing_is_left();
     drop(events);
 }
@@ -199,9 +196,8 @@ async fn an_agent_dropped_in_the_middle_of_a_flood_leaves_no_task() {
     {
         let mut prompted = std::pin::pin!(agent.prompt("go"));
         let full = async {
-            while events.len() < events.max_capacity() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
+            eventually("the stream of events is full", || events.len() == events.max_capacity()).await;
+            stalled(agent.process().pid).await;
         };
         tokio::select! {
             () = full => {}

@@ -139,6 +139,23 @@ pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
+/// Waits until a process has nothing more it can write: its pipe is full and stays so.
+pub(crate) async fn stalled(pid: u32) {
+    let written =
+        || std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap().lines().nth(1).map(str::to_owned);
+    let begun = Instant::now();
+    let mut last = written();
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let now = written();
+        if now == last {
+            return;
+        }
+        last = now;
+        assert!(begun.elapsed() < LIMIT, "it still writes");
+    }
+}
+
 /// What a turn came to, with everything told during it.
 pub(crate) struct Turn {
     pub(crate) outcome: Result<StopReason, AgentError>,
