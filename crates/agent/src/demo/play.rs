@@ -198,7 +198,7 @@ fn pour(stage: &Stage, flood: Flood) -> Result<(), Error> {
 
 async fn start_child(stage: &Stage, step: &StubbornChild) -> Result<(), Error> {
     let pid_file = stage.folder.join(&step.pid_file);
-    child::spawn_stubborn(&pid_file, step.setsid)
+    child::spawn_stubborn(step, &pid_file)
         .await
         .map_err(|error| Error::internal_error().data(error.to_string()))
 }

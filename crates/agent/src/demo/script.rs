@@ -248,6 +248,9 @@ pub struct StubbornChild {
     /// Whether it leaves the agent's process group and session.
     #[serde(default)]
     pub setsid: bool,
+    /// Whether it wipes its environment, and so the mark of its execution.
+    #[serde(default)]
+    pub wipe_environment: bool,
     /// The file it writes its number to.
     #[serde(default = "child_pid_file")]
     pub pid_file: PathBuf,

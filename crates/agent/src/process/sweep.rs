@@ -27,13 +27,21 @@ pub async fn end_group(process: &ProcessIdentity, grace_ms: u64) -> bool {
         return true;
     }
     let execution = leader(process).and_then(|leader| table::execution_of(leader.pid));
-    let look = || match &execution {
-        Some(execution) => members(process, execution),
-        None => group_members(process),
+    let look = || {
+        let mut found = group_members(process);
+        found.extend(execution.iter().flat_map(|execution| marked(execution, process.start_ticks)));
+        found
     };
-    for member in look() {
-        signal(&member, rustix::process::Signal::TERM);
+    // What is proved now stays proved, also when the leader is gone first and can prove nothing any more.
+    let proved = look();
+    for member in &proved {
+        signal(member, rustix::process::Signal::TERM);
     }
+    let look = || {
+        let mut found = look();
+        found.extend(proved.iter().filter(|entry| is_alive(entry)));
+        found
+    };
     let _ = until(Duration::from_millis(grace_ms), || look().is_empty()).await;
     let control_group = execution.as_deref().and_then(ControlGroup::find);
     kill_all(control_group.as_ref(), look).await
@@ -89,11 +97,12 @@ fn marked(execution: &str, since_ticks: u64) -> Vec<Entry> {
         .collect()
 }
 
-/// Lists the group of a leader whose mark cannot be read any more.
+/// Lists the group of a recorded leader.
 ///
-/// A group's number is not given away while a member lives, and a member of an agent carries some mark; both
-/// together rule out a stranger's group.
+/// A group's number is not given away while a member lives. So while the leader lives, all of the group is its
+/// own; once it is gone, a member must carry some mark, which no stranger's group does.
 fn group_members(process: &ProcessIdentity) -> Vec<Entry> {
+    let is_led = leader(process).is_some();
     let is_strangers = table::find(process.pid).is_some_and(|entry| entry.start_ticks != process.start_ticks);
     if is_strangers {
         return Vec::new();
@@ -101,8 +110,12 @@ fn group_members(process: &ProcessIdentity) -> Vec<Entry> {
     table::list()
         .into_iter()
         .filter(|entry| entry.group == process.pid && entry.start_ticks >= process.start_ticks)
-        .filter(|entry| entry.pid == process.pid || table::execution_of(entry.pid).is_some())
+        .filter(|entry| is_led || table::execution_of(entry.pid).is_some())
         .collect()
+}
+
+fn is_alive(entry: &Entry) -> bool {
+    table::find(entry.pid).is_some_and(|now| now.start_ticks == entry.start_ticks && !now.is_zombie)
 }
 
 fn leader(process: &ProcessIdentity) -> Option<Entry> {

@@ -116,6 +116,12 @@ fn unique_mark() -> String {
     format!("test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// Whether a process lives; one that only waits to be reaped does not.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, fields)| !fields.trim_start().starts_with('Z'))
+}
+
 /// Lists living processes whose environment carries the mark.
 pub(crate) fn processes_with(mark: &str) -> Vec<u32> {
     let wanted = format!("{EXECUTION_VARIABLE}={mark}");

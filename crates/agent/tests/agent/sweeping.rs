@@ -3,7 +3,7 @@
 use freehold_agent::{ProcessIdentity, StopReason, end_execution, end_group, is_running};
 use serde_json::json;
 
-use crate::support::{Stage, eventually, last_report, turn};
+use crate::support::{Stage, eventually, is_alive, last_report, turn};
 
 /// Twice: with a control group, where the system gives one, and without.
 fn with_children() -> [Stage; 2] {
@@ -28,6 +28,25 @@ async fn a_recorded_process_is_ended_with_all_it_started() {
         assert!(!is_running(agent.process()));
         last_report(&mut events).await;
         assert!(end_group(agent.process(), 100).await, "ending what is gone is no failure");
+    }
+}
+
+#[tokio::test]
+async fn a_child_that_wiped_its_mark_is_ended_with_its_group() {
+    let steps = json!([{ "spawn_stubborn_child": { "pid_file": "wiped.pid", "wipe_environment": true } }]);
+    for is_swept in [false, true] {
+        let stage = Stage::with_steps(&steps).without_control_group();
+        let (agent, mut events) = stage.start().await;
+        turn(&agent, &mut events, "go").await.outcome.unwrap();
+        let child = stage.read("wiped.pid").trim().parse().unwrap();
+        assert!(is_alive(child) && !stage.processes().contains(&child));
+        if is_swept {
+            assert!(end_group(agent.process(), 100).await);
+        } else {
+            agent.stop().await;
+        }
+        eventually("the child is gone", || !is_alive(child)).await;
+        last_report(&mut events).await;
     }
 }
 
