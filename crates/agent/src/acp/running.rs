@@ -119,10 +119,9 @@ impl Running {
 
     /// The connection to send on.
     pub(super) async fn connection(&self) -> Result<Connection, AgentError> {
-        let mut connection = self.connection.clone();
-        match connection.wait_for(Option::is_some).await.as_deref() {
-            Ok(Some(connection)) => Ok(connection.clone()),
-            _ => Err(self.exited().await),
+        match first_value(&self.connection).await {
+            Some(connection) => Ok(connection),
+            None => Err(self.exited().await),
         }
     }
 
@@ -180,12 +179,9 @@ impl Running {
 
     /// Waits until the process is gone and reaped, and all it started with it.
     async fn ended(&self) -> ExitReport {
-        let mut report = self.report.clone();
-        match report.wait_for(Option::is_some).await.as_deref() {
-            Ok(Some(report)) => report.clone(),
-            // The runtime is shutting down and has dropped the supervisor, and so killed the process.
-            _ => ExitReport::new(None, self.stderr_tail()),
-        }
+        let report = first_value(&self.report).await;
+        // None when the runtime is shutting down: it has dropped the supervisor, and so killed the process.
+        report.unwrap_or_else(|| ExitReport::new(None, self.stderr_tail()))
     }
 
     /// Closes the agent's input, then terminates, then kills, each after the grace.
@@ -214,6 +210,13 @@ impl Drop for Running {
             self.group.kill_now();
         }
     }
+}
+
+/// Waits for a value to be set; none when nobody is left to set it.
+async fn first_value<T: Clone>(receiver: &watch::Receiver<Option<T>>) -> Option<T> {
+    let mut receiver = receiver.clone();
+    let value = receiver.wait_for(Option::is_some).await.ok()?;
+    value.clone()
 }
 
 /// The error's words with what the agent added to them.

@@ -1,9 +1,9 @@
 //! Ordinary turns.
 
-use freehold_agent::{AgentError, AgentEvent, StopReason, ToolCallUpdate};
+use freehold_agent::{AgentError, AgentEvent, StopReason, ToolCallUpdate, start};
 use serde_json::json;
 
-use crate::support::{Stage, eventually, last_report, stalled, text_of, turn, turn_with};
+use crate::support::{QUICK, Stage, eventually, last_report, stalled, text_of, turn, turn_with};
 
 fn calls(events: &[AgentEvent]) -> Vec<&ToolCallUpdate> {
     let mut calls = Vec::new();
@@ -211,4 +211,30 @@ async fn an_agent_gets_the_allowed_variables_and_its_own_but_none_of_the_servers
     let path = std::env::var("PATH").unwrap();
     assert_eq!(said, format!("{canary}=(none)OWN=minePATH={path}"));
     agent.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_can_be_started_and_used_from_any_task() {
+    let stage = Stage::with_steps(&json!([{ "say": "hello" }]));
+    let recorded = std::sync::Arc::new(std::sync::Mutex::new(None));
+    let (command, record) = (stage.command.clone(), std::sync::Arc::clone(&recorded));
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move {
+        let (agent, mut events) = start(command, QUICK, async move |process| {
+            tokio::task::yield_now().await;
+            *record.lock().unwrap() = Some(process);
+            Ok(())
+        })
+        .await
+        .unwrap();
+        let said = turn(&agent, &mut events, "go").await.text();
+        let agent = std::sync::Arc::new(agent);
+        let stopper = std::sync::Arc::clone(&agent);
+        let report =
+            tokio::task::JoinSet::from_iter([async move { stopper.stop().await }]).join_all().await.remove(0);
+        (said, agent.process().clone(), report.code)
+    });
+    let (said, process, code) = tasks.join_next().await.unwrap().unwrap();
+    assert_eq!((said.as_str(), code), ("hello", Some(0)));
+    assert_eq!(recorded.lock().unwrap().take(), Some(process));
 }
