@@ -5,6 +5,11 @@
 //! other nets do the work.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often and how long a busy group is waited for: 25 ms at most, since dropping blocks.
+const REMOVE_TRIES: u32 = 25;
+const REMOVE_PAUSE: Duration = Duration::from_millis(1);
 
 /// The control group of one execution; removed when dropped.
 #[derive(Debug)]
@@ -43,8 +48,15 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // An empty control group left behind costs nothing; a populated one cannot be removed.
-        let _ = std::fs::remove_dir(&self.folder);
+        // It is busy until what was just killed in it is dead. Left behind empty it would cost next to nothing.
+        for _ in 0..REMOVE_TRIES {
+            match std::fs::remove_dir(&self.folder) {
+                Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
+                    std::thread::sleep(REMOVE_PAUSE)
+                }
+                _ => break,
+            }
+        }
     }
 }
 
