@@ -78,13 +78,12 @@ impl CleanupState {
         use CleanupState::{
             Cancelled, Failed, NeedsDecision, Pending, Prepared, RetryWait, Running, Succeeded,
         };
-        let allowed = match (self, next) {
-            (Prepared, Pending | Cancelled) => true,
-            (Pending | RetryWait, Running | Cancelled) => true,
-            (Running, Succeeded | RetryWait | NeedsDecision | Failed | Running) => true,
-            (NeedsDecision | Failed, Pending | Cancelled) => true,
-            _ => false,
-        };
+        let allowed = matches!(
+            (self, next),
+            (Prepared | NeedsDecision | Failed, Pending | Cancelled)
+                | (Pending | RetryWait, Running | Cancelled)
+                | (Running, Succeeded | RetryWait | NeedsDecision | Failed | Running)
+        );
         if allowed { Ok(next) } else { Err(InvalidCleanupStep { from: self, to: next }) }
     }
 }

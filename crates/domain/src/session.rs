@@ -40,18 +40,15 @@ impl SessionState {
         use SessionState::{
             Cancelled, Completed, Created, Failed, Idle, Interrupted, Running, Starting, WaitingForInput,
         };
-        let allowed = match (self, next) {
-            (Created | Completed | Failed | Interrupted | Cancelled, Starting) => true,
-            (Starting, Idle | Running) => true,
-            (Idle | WaitingForInput, Running) => true,
-            (Running, Idle | WaitingForInput) => true,
-            (WaitingForInput, Idle) => true,
-            (Starting | Running | WaitingForInput | Idle, Completed | Failed | Interrupted | Cancelled) => {
-                true
-            }
-            (Created, Cancelled | Failed) => true,
-            _ => false,
-        };
+        let allowed = matches!(
+            (self, next),
+            (Created | Completed | Failed | Interrupted | Cancelled, Starting)
+                | (Starting | WaitingForInput, Idle | Running)
+                | (Idle, Running)
+                | (Running, Idle | WaitingForInput)
+                | (Starting | Running | WaitingForInput | Idle, Completed | Failed | Interrupted | Cancelled)
+                | (Created, Cancelled | Failed)
+        );
         if allowed { Ok(next) } else { Err(InvalidSessionStep { from: self, to: next }) }
     }
 }
