@@ -52,7 +52,7 @@ impl Drop for ControlGroup {
         for _ in 0..REMOVE_TRIES {
             match std::fs::remove_dir(&self.folder) {
                 Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
-                    std::thread::sleep(REMOVE_PAUSE)
+                    std::thread::sleep(REMOVE_PAUSE);
                 }
                 _ => break,
             }
