@@ -1,0 +1,333 @@
+//! Closing: the one path that gives a workspace back.
+//!
+//! barrier (a *prepared* job, committed) → inventory through the task's environment → snapshot stored →
+//! the task changes and the job becomes *pending*, in one transaction → the worker claims it → stops what
+//! runs → looks again, at disk → removes → verifies by looking → succeeds. A crash between any two steps
+//! leaves a row that says where to go on. What would lose work waits for a person (*needs decision*).
+
+mod permit;
+pub(crate) mod steps;
+mod target;
+
+use freehold_domain::cleanup::{
+    CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, SnapshotWorktree, Stake, StakeKind,
+};
+use freehold_domain::clock::Timestamp;
+use freehold_domain::environment::{EnvironmentRepoStatus, TaskEnvironment};
+use freehold_domain::event::EventBody;
+use freehold_domain::id::{CleanupJobId, TaskId};
+use freehold_domain::task::Task;
+use freehold_store as store;
+use freehold_store::{StoreError, Tx};
+
+use crate::{Engine, EngineError};
+
+/// A way to close a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloseAction {
+    /// The task is put away; its branches stay.
+    Archive,
+    /// The task goes; its branches go where their commits are found elsewhere.
+    Delete,
+}
+
+impl CloseAction {
+    const fn trigger(self) -> CleanupTrigger {
+        match self {
+            Self::Archive => CleanupTrigger::Archive,
+            Self::Delete => CleanupTrigger::Delete,
+        }
+    }
+}
+
+/// What closing a task would give back and what stands in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CloseReport {
+    /// The sessions that would be stopped.
+    pub live_sessions: u64,
+    /// The workspace; empty when none was made.
+    pub workspace_path: String,
+    /// The branches that stay.
+    pub branches_kept: Vec<String>,
+    /// What would be lost.
+    pub stakes: Vec<Stake>,
+}
+
+/// A person's decision about a job that waits for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Look again, after the work was committed or moved.
+    Retry,
+    /// Call the cleanup off; an archived or deleted task comes back with its workspace.
+    Keep,
+    /// Remove the workspace but keep its branch, where only commits are at stake.
+    KeepBranch,
+}
+
+impl Decision {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Keep => "keep",
+            Self::KeepBranch => "keep_branch",
+        }
+    }
+}
+
+impl Engine {
+    /// Tells what closing a task would give back and what stands in the way; changes nothing.
+    pub async fn close_report(
+        &self,
+        task_id: TaskId,
+        action: CloseAction,
+    ) -> Result<CloseReport, EngineError> {
+        let id = task_id.clone();
+        let node = self.inner.options.node_id.clone();
+        let read = self.inner.store.read(move |tx| {
+            let task = store::task::require(tx, &id)?;
+            let sessions = store::session::list_by_task(tx, &id)?;
+            let environment = store::environment::find_by_task(tx, &id)?;
+            let snapshot = take_inventory(tx, &task, environment.as_ref(), node)?;
+            let live = sessions.iter().filter(|session| session.state.is_live()).count();
+            Ok::<_, StoreError>((u64::try_from(live).unwrap_or(u64::MAX), environment, snapshot))
+        });
+        let (live_sessions, environment, snapshot) = read.await?;
+        let stakes = self.assess(&snapshot, action.trigger(), false).await?;
+        let stays = |path: &str| {
+            action == CloseAction::Archive
+                || stakes.iter().any(|stake| stake.kind == StakeKind::Commits && stake.worktree_path == path)
+        };
+        let kept = snapshot.worktrees.iter().filter(|worktree| stays(&worktree.path));
+        let branches_kept = kept.map(|worktree| worktree.branch.clone()).collect();
+        let workspace_path = environment.map(|environment| environment.workspace_path).unwrap_or_default();
+        Ok(CloseReport { live_sessions, workspace_path, branches_kept, stakes })
+    }
+
+    /// Closes a task: reserves the barrier, takes the inventory, changes the task and activates the job.
+    pub async fn close_task(&self, task_id: TaskId, action: CloseAction) -> Result<CleanupJob, EngineError> {
+        let job = self.reserve(&task_id, action.trigger()).await?;
+        crate::failpoint!("engine.close.reserved");
+        let activated = match self.store_inventory(&job).await {
+            Ok(()) => {
+                crate::failpoint!("engine.close.snapshot");
+                self.change_and_activate(&job, action).await
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = activated {
+            self.call_off(job.id).await?;
+            return Err(error);
+        }
+        crate::failpoint!("engine.close.activated");
+        self.inner.cleanup_wake.notify_one();
+        self.cleanup_job(job.id).await
+    }
+
+    /// Commits the barrier: from now on the task gets no new session and no new worktree.
+    async fn reserve(&self, task_id: &TaskId, trigger: CleanupTrigger) -> Result<CleanupJob, EngineError> {
+        let (id, now) = (task_id.clone(), self.now());
+        let job_id = CleanupJobId::generate(self.ids());
+        let write = self.inner.store.write(move |tx| {
+            let task = store::task::lock(tx, &id)?;
+            let closes_archived = trigger == CleanupTrigger::Delete && task.deleted_at.is_none();
+            if let Some(job) = store::cleanup::barrier_of(tx, &id)? {
+                return Err(EngineError::Barrier { task_id: id, job_id: job.id, trigger: job.trigger });
+            }
+            if !task.is_open() && !closes_archived {
+                return Err(EngineError::TaskClosed { task_id: id });
+            }
+            let job = prepared_job(job_id, &task.id, &task.title, trigger, now);
+            let job = store::cleanup::insert_prepared(tx, &job)?;
+            tell(tx, &job, now);
+            Ok(job)
+        });
+        write.await
+    }
+
+    async fn store_inventory(&self, job: &CleanupJob) -> Result<(), EngineError> {
+        let (id, task_id, now) = (job.id.clone(), job.task_id.clone(), self.now());
+        let node = self.inner.options.node_id.clone();
+        let write = self.inner.store.write(move |tx| {
+            let task = store::task::require(tx, &task_id)?;
+            let environment = store::environment::find_by_task(tx, &task_id)?;
+            let snapshot = take_inventory(tx, &task, environment.as_ref(), node)?;
+            store::cleanup::store_snapshot(tx, &id, &snapshot, now)
+        });
+        Ok(write.await?)
+    }
+
+    async fn change_and_activate(&self, job: &CleanupJob, action: CloseAction) -> Result<(), EngineError> {
+        let (job, now) = (job.clone(), self.now());
+        let write = self.inner.store.write(move |tx| {
+            match action {
+                CloseAction::Archive => store::task::set_archived(tx, &job.task_id, Some(now), now)?,
+                CloseAction::Delete => store::task::set_deleted(tx, &job.task_id, Some(now), now)?,
+            }
+            store::task::set_start_requested(tx, &job.task_id, false, now)?;
+            store::cleanup::activate(tx, &job.id, now)?;
+            tell(tx, &job, now);
+            tx.emit(EventBody::TaskChanged { task_id: job.task_id }, now);
+            Ok::<_, EngineError>(())
+        });
+        write.await
+    }
+
+    async fn call_off(&self, id: CleanupJobId) -> Result<(), EngineError> {
+        let now = self.now();
+        let write = self.inner.store.write(move |tx| {
+            let job = store::cleanup::require(tx, &id)?;
+            store::cleanup::cancel(tx, &id, now)?;
+            tell(tx, &job, now);
+            Ok::<_, EngineError>(())
+        });
+        write.await
+    }
+
+    /// Reads a cleanup job.
+    pub async fn cleanup_job(&self, id: CleanupJobId) -> Result<CleanupJob, EngineError> {
+        Ok(self.inner.store.read(move |tx| store::cleanup::require(tx, &id)).await?)
+    }
+
+    /// Lists cleanup jobs, newest first.
+    pub async fn cleanup_jobs(
+        &self,
+        task_id: Option<TaskId>,
+        state: Option<CleanupState>,
+    ) -> Result<Vec<CleanupJob>, EngineError> {
+        Ok(self.inner.store.read(move |tx| store::cleanup::list(tx, task_id.as_ref(), state)).await?)
+    }
+
+    /// Carries out a person's decision about a job that waits for one, or that was given up.
+    pub async fn decide(&self, id: CleanupJobId, decision: Decision) -> Result<CleanupJob, EngineError> {
+        let (job_id, now) = (id.clone(), self.now());
+        let write = self.inner.store.write(move |tx| {
+            let job = store::cleanup::require(tx, &id)?;
+            let next = match decision {
+                Decision::Keep => CleanupState::Cancelled,
+                Decision::Retry | Decision::KeepBranch => CleanupState::Pending,
+            };
+            job.state.step(next).map_err(|source| EngineError::CleanupStep { job_id: id.clone(), source })?;
+            match decision {
+                Decision::Keep => keep(tx, &job, now)?,
+                Decision::Retry => store::cleanup::requeue(tx, &id, now)?,
+                Decision::KeepBranch => {
+                    require_only_commits_at_stake(&job, decision)?;
+                    store::cleanup::set_keep_branches(tx, &id, true, now)?;
+                    store::cleanup::requeue(tx, &id, now)?;
+                }
+            }
+            tell(tx, &job, now);
+            Ok::<_, EngineError>(())
+        });
+        write.await?;
+        self.inner.cleanup_wake.notify_one();
+        self.cleanup_job(job_id).await
+    }
+}
+
+/// Calls off the jobs of this node that an earlier server reserved but did not activate: their tasks did not
+/// change, so nothing happened.
+pub(crate) async fn cancel_unactivated_jobs(engine: &Engine) -> Result<(), EngineError> {
+    for job in engine.inner.store.read(store::cleanup::list_prepared).await? {
+        if job.snapshot.node_id.as_ref().is_none_or(|node| *node == engine.inner.options.node_id) {
+            engine.call_off(job.id).await?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn prepared_job(
+    id: CleanupJobId,
+    task_id: &TaskId,
+    task_title: &str,
+    trigger: CleanupTrigger,
+    now: Timestamp,
+) -> CleanupJob {
+    CleanupJob {
+        operation_id: format!("{trigger}:{task_id}:{id}"),
+        id,
+        task_id: task_id.clone(),
+        task_title: task_title.to_owned(),
+        trigger,
+        state: CleanupState::Prepared,
+        snapshot: ResourceSnapshot::default(),
+        attempts: 0,
+        next_attempt_at: None,
+        lease: None,
+        fence: 0,
+        last_error: String::new(),
+        stakes: Vec::new(),
+        keep_branches: false,
+        created_at: now,
+        updated_at: now,
+        completed_at: None,
+    }
+}
+
+/// Lists what the task owns, through its environment and never through its sessions.
+fn take_inventory(
+    tx: &mut Tx<'_>,
+    task: &Task,
+    environment: Option<&TaskEnvironment>,
+    node: freehold_domain::id::NodeId,
+) -> Result<ResourceSnapshot, StoreError> {
+    let mut snapshot = ResourceSnapshot { node_id: Some(node), ..ResourceSnapshot::default() };
+    let Some(environment) = environment.filter(|environment| environment.task_id == task.id) else {
+        return Ok(snapshot);
+    };
+    snapshot.environment_id = Some(environment.id.clone());
+    snapshot.task_dir_name.clone_from(&environment.task_dir_name);
+    for repo in store::environment::repos_of(tx, &environment.id)? {
+        let Some(worktree_id) = repo.worktree_id.filter(|_| repo.status != EnvironmentRepoStatus::Deleted)
+        else {
+            continue;
+        };
+        let repository = store::repository::require(tx, &repo.repository_id)?;
+        snapshot.worktrees.push(SnapshotWorktree {
+            environment_repo_id: Some(repo.id),
+            worktree_id,
+            repository_id: repo.repository_id,
+            repository_path: repository.local_path,
+            path: repo.worktree_path,
+            branch: repo.worktree_branch,
+            base_commit: repo.origin.as_ref().map(|origin| origin.base_commit.clone()).unwrap_or_default(),
+            origin: repo.origin,
+        });
+    }
+    Ok(snapshot)
+}
+
+pub(crate) fn tell(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) {
+    let (task_id, job_id) = (job.task_id.clone(), job.id.clone());
+    tx.emit(EventBody::CleanupJobChanged { task_id, job_id }, now);
+}
+
+/// Calls a job off and brings the task back as it was.
+fn keep(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), StoreError> {
+    store::cleanup::cancel(tx, &job.id, now)?;
+    if store::task::find(tx, &job.task_id)?.is_none() {
+        return Ok(());
+    }
+    match job.trigger {
+        CleanupTrigger::Archive => store::task::set_archived(tx, &job.task_id, None, now)?,
+        CleanupTrigger::Delete => store::task::set_deleted(tx, &job.task_id, None, now)?,
+        _ => {}
+    }
+    tx.emit(EventBody::TaskChanged { task_id: job.task_id.clone() }, now);
+    Ok(())
+}
+
+fn require_only_commits_at_stake(job: &CleanupJob, decision: Decision) -> Result<(), EngineError> {
+    let other = job.stakes.iter().find(|stake| stake.kind != StakeKind::Commits);
+    match other {
+        None if !job.stakes.is_empty() => Ok(()),
+        None => Err(refused(job, decision, "no commits are at stake".into())),
+        Some(stake) => {
+            Err(refused(job, decision, format!("more than commits is at stake: {}", stake.detail)))
+        }
+    }
+}
+
+fn refused(job: &CleanupJob, decision: Decision, reason: String) -> EngineError {
+    EngineError::DecisionRefused { job_id: job.id.clone(), decision: decision.word(), reason }
+}

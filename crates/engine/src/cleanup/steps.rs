@@ -1,0 +1,165 @@
+//! The steps of a claimed job: stop, re-check, remove, verify, finish. Each can be repeated; a resource that
+//! is gone counts as done for its step.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use freehold_domain::cleanup::{
+    CleanupJob, CleanupTrigger, MAX_ATTEMPTS, SnapshotWorktree, Stake, retry_delay_ms,
+};
+use freehold_domain::clock::Timestamp;
+use freehold_domain::environment::EnvironmentStatus;
+use freehold_domain::event::EventBody;
+use freehold_git::{RemovalError, Remover};
+use freehold_store as store;
+use freehold_store::cleanup::CleanupOutcome;
+use freehold_store::{StoreError, Tx};
+
+use super::permit::ClaimedJob;
+use super::target::stakes_of;
+use super::tell;
+use crate::{Engine, EngineError};
+
+/// How an attempt ended, before it is stored.
+enum Attempt {
+    Done,
+    /// The task was opened again meanwhile; there is nothing to give back.
+    CalledOff,
+    AtStake(Vec<Stake>),
+}
+
+impl Engine {
+    /// Works on a job that was just claimed, to the end of this attempt, and stores how it ended.
+    pub(crate) async fn run_cleanup(
+        &self,
+        job: CleanupJob,
+        remover: Arc<Remover>,
+    ) -> Result<(), EngineError> {
+        let Some(claimed) = ClaimedJob::new(job) else { return Ok(()) };
+        let attempt = self.attempt(&claimed, remover).await;
+        let job = claimed.job().clone();
+        let now = self.now();
+        let outcome = match &attempt {
+            Ok(Attempt::Done | Attempt::CalledOff) => CleanupOutcome::Succeeded,
+            Ok(Attempt::AtStake(stakes)) => CleanupOutcome::NeedsDecision {
+                stakes: stakes.clone(),
+                error: "work would be lost; nothing was removed".into(),
+            },
+            Err(error) => failed_attempt(&job, error, now),
+        };
+        let is_done = matches!(attempt, Ok(Attempt::Done));
+        tracing::info!(job_id = %job.id, trigger = %job.trigger, ?outcome, "a cleanup attempt ended");
+        let write = self.inner.store.write(move |tx| {
+            if is_done {
+                give_back_rows(tx, &job, now)?;
+            }
+            store::cleanup::finish(tx, &job.id, job.fence, &outcome, now)?;
+            tell(tx, &job, now);
+            Ok::<_, StoreError>(())
+        });
+        Ok(write.await?)
+    }
+
+    async fn attempt(&self, claimed: &ClaimedJob, remover: Arc<Remover>) -> Result<Attempt, EngineError> {
+        let job = claimed.job();
+        if job.trigger != CleanupTrigger::FailedCreation {
+            if !self.is_still_closed(job).await? {
+                return Ok(Attempt::CalledOff);
+            }
+            self.stop_sessions_of(&job.task_id).await?;
+        }
+        crate::failpoint!("engine.cleanup.stopped");
+        let stakes = self.assess(&job.snapshot, job.trigger, job.keep_branches).await?;
+        if !stakes.is_empty() {
+            return Ok(Attempt::AtStake(stakes));
+        }
+        for worktree in &job.snapshot.worktrees {
+            if let Some(stakes) = self.remove(claimed, worktree, remover.clone()).await? {
+                return Ok(Attempt::AtStake(stakes));
+            }
+            crate::failpoint!("engine.cleanup.removed");
+        }
+        for worktree in &job.snapshot.worktrees {
+            self.verify_removed(worktree).await?;
+        }
+        Self::tidy_task_directory(&self.inner.options.workspaces_root, &job.snapshot.task_dir_name);
+        crate::failpoint!("engine.cleanup.verified");
+        Ok(Attempt::Done)
+    }
+
+    async fn is_still_closed(&self, job: &CleanupJob) -> Result<bool, EngineError> {
+        let id = job.task_id.clone();
+        let task = self.inner.store.read(move |tx| store::task::find(tx, &id)).await?;
+        Ok(task.is_none_or(|task| !task.is_open()))
+    }
+
+    /// Removes one worktree; returns what is at stake when Git found something at the last look.
+    async fn remove(
+        &self,
+        claimed: &ClaimedJob,
+        worktree: &SnapshotWorktree,
+        remover: Arc<Remover>,
+    ) -> Result<Option<Vec<Stake>>, EngineError> {
+        let job = claimed.job();
+        let permit = claimed.permit(self.removal_target(worktree, job.trigger, job.keep_branches)?);
+        let path = worktree.path.clone();
+        let removal = self.blocking("removing a worktree", move |_| match permit.redeem(&remover) {
+            Ok(_) => Ok(None),
+            Err(RemovalError::AtStake(assessment)) => {
+                Ok(Some(stakes_of(&path, assessment.findings).collect()))
+            }
+            Err(RemovalError::Git(error)) => Err(EngineError::Git(error)),
+        });
+        removal.await
+    }
+
+    /// Success is what disk and registry say, not what a command returned.
+    async fn verify_removed(&self, worktree: &SnapshotWorktree) -> Result<(), EngineError> {
+        let (repo, path) = (worktree.repository_path.clone(), worktree.path.clone());
+        self.blocking("verifying a removal", move |git| {
+            let path = Path::new(&path);
+            let is_listed = git.list_worktrees(Path::new(&repo))?.iter().any(|listed| listed.path == path);
+            if is_listed || path.symlink_metadata().is_ok() {
+                let source = std::io::Error::other("it is still there after its removal");
+                return Err(EngineError::Folder {
+                    operation: "verifying the removal of",
+                    path: path.display().to_string(),
+                    source,
+                });
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn failed_attempt(job: &CleanupJob, error: &EngineError, now: Timestamp) -> CleanupOutcome {
+    let error = error.to_string();
+    if job.attempts >= MAX_ATTEMPTS {
+        return CleanupOutcome::Failed { error };
+    }
+    CleanupOutcome::RetryWait { at: now.plus_millis(retry_delay_ms(job.attempts)), error }
+}
+
+/// Stores that the resources are gone: rows of an archived task say so, rows of a deleted task go.
+fn give_back_rows(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), StoreError> {
+    for worktree in &job.snapshot.worktrees {
+        if let Some(id) = &worktree.environment_repo_id {
+            store::environment::mark_repo_deleted(tx, id, now)?;
+        }
+    }
+    if let Some(id) = &job.snapshot.creation_id {
+        store::creation::delete(tx, id)?;
+    }
+    let task_id = job.task_id.clone();
+    if job.trigger == CleanupTrigger::Delete {
+        store::task::delete_row(tx, &task_id)?;
+        tx.emit(EventBody::TaskDeleted { task_id }, now);
+        return Ok(());
+    }
+    if let Some(id) = &job.snapshot.environment_id {
+        store::environment::set_status(tx, id, EnvironmentStatus::Stopped, now)?;
+    }
+    tx.emit(EventBody::TaskChanged { task_id }, now);
+    Ok(())
+}

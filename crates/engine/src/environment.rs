@@ -1,0 +1,306 @@
+//! Task environments: planned in a journal, materialised by Git, then owned.
+//!
+//! plan → (journal) → lock and `git worktree add` per repository → persist ownership → expose. Each step is
+//! written down before it is done. An attempt that fails, or that a crash cuts short, is *abandoned*: a
+//! cleanup job removes what the attempt made, and only that. The directory of an attempt is named after the
+//! attempt, never after the title, so no two attempts share a path.
+
+pub(crate) mod reconcile;
+
+use std::path::{Path, PathBuf};
+
+use freehold_domain::agent::WORKTREE_EXECUTOR;
+use freehold_domain::clock::Timestamp;
+use freehold_domain::environment::{
+    Creation, CreationState, EnvironmentRepo, EnvironmentRepoStatus, EnvironmentStatus, PlannedWorktree,
+    TaskEnvironment, WorktreeOrigin,
+};
+use freehold_domain::event::EventBody;
+use freehold_domain::id::{CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, TaskId, WorktreeId};
+use freehold_domain::repository::{Repository, TaskRepository};
+use freehold_git::{WorktreeIdentity, WorktreePlan};
+use freehold_store as store;
+use freehold_store::{StoreError, Tx};
+
+use crate::{Engine, EngineError};
+
+/// A task's environment with its repositories and their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvironmentView {
+    /// The environment.
+    pub environment: TaskEnvironment,
+    /// Its repositories, in order, each with its name.
+    pub repos: Vec<(EnvironmentRepo, String)>,
+}
+
+pub(crate) fn read_view(tx: &mut Tx<'_>, task_id: &TaskId) -> Result<Option<EnvironmentView>, StoreError> {
+    let Some(environment) = store::environment::find_by_task(tx, task_id)? else { return Ok(None) };
+    let mut repos = Vec::new();
+    for repo in store::environment::repos_of(tx, &environment.id)? {
+        let repository = store::repository::find(tx, &repo.repository_id)?;
+        let name = repository.map_or_else(|| repo.repository_id.to_string(), |repository| repository.name);
+        repos.push((repo, name));
+    }
+    Ok(Some(EnvironmentView { environment, repos }))
+}
+
+/// Makes the directory under which all workspaces are.
+pub(crate) fn prepare_root(root: &Path) -> Result<(), EngineError> {
+    std::fs::create_dir_all(root).map_err(|source| EngineError::Folder {
+        operation: "making the workspaces folder",
+        path: root.display().to_string(),
+        source,
+    })
+}
+
+impl Engine {
+    /// Reads the task's environment and its repositories with their names.
+    pub(crate) async fn environment_of(
+        &self,
+        task_id: TaskId,
+    ) -> Result<Option<(TaskEnvironment, Vec<(EnvironmentRepo, String)>)>, EngineError> {
+        let read = self.inner.store.read(move |tx| {
+            store::task::require(tx, &task_id)?;
+            Ok::<_, StoreError>(read_view(tx, &task_id)?.map(|view| (view.environment, view.repos)))
+        });
+        Ok(read.await?)
+    }
+
+    /// Returns the task's environment, making it when there is none; one call per task at a time makes it.
+    pub(crate) async fn require_environment(&self, task_id: &TaskId) -> Result<TaskEnvironment, EngineError> {
+        let _turn = self.inner.launches.one_at_a_time(task_id).await;
+        match self.environment_of(task_id.clone()).await? {
+            Some((environment, _)) => Ok(environment),
+            None => self.materialise(task_id).await,
+        }
+    }
+
+    async fn materialise(&self, task_id: &TaskId) -> Result<TaskEnvironment, EngineError> {
+        let creation = self.plan(task_id).await?;
+        crate::failpoint!("engine.creation.planned");
+        let outcome = self.make_and_own(&creation).await;
+        if outcome.is_err() {
+            self.abandon(creation).await?;
+        }
+        outcome
+    }
+
+    /// Chooses paths, branches and start commits and writes them into the journal; makes nothing.
+    async fn plan(&self, task_id: &TaskId) -> Result<Creation, EngineError> {
+        let id = task_id.clone();
+        let read = self.inner.store.read(move |tx| {
+            let task = store::task::require(tx, &id)?;
+            crate::session::require_open(tx, &task)?;
+            let mut repositories = Vec::new();
+            for used in store::task::repositories_of(tx, &id)? {
+                repositories.push((store::repository::require(tx, &used.repository_id)?, used));
+            }
+            Ok::<_, EngineError>((task, repositories))
+        });
+        let (task, repositories) = read.await?;
+        let creation_id = CreationId::generate(self.ids());
+        let task_dir_name: String =
+            creation_id.as_str().chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+        let mut worktrees: Vec<PlannedWorktree> = Vec::new();
+        for (repository, used) in repositories {
+            let taken: Vec<&str> = worktrees.iter().map(|worktree| worktree.path.as_str()).collect();
+            let path =
+                worktree_path(&self.inner.options.workspaces_root, &task_dir_name, &repository, &taken);
+            worktrees.push(self.plan_worktree(&task.title, &task_dir_name, path, repository, used).await?);
+        }
+        let now = self.now();
+        let creation = Creation {
+            id: creation_id,
+            task_id: task.id,
+            node_id: self.inner.options.node_id.clone(),
+            state: CreationState::Planned,
+            task_dir_name,
+            worktrees,
+            created_at: now,
+            updated_at: now,
+        };
+        let stored = creation.clone();
+        self.inner.store.write(move |tx| store::creation::insert(tx, &stored)).await?;
+        Ok(creation)
+    }
+
+    async fn plan_worktree(
+        &self,
+        title: &str,
+        task_dir_name: &str,
+        path: String,
+        repository: Repository,
+        used: TaskRepository,
+    ) -> Result<PlannedWorktree, EngineError> {
+        let base = if used.base_branch.is_empty() { repository.default_branch } else { used.base_branch };
+        let local_path = PathBuf::from(&repository.local_path);
+        let (prefix, title) = (repository.branch_prefix, title.to_owned());
+        let suffix: String = task_dir_name.chars().take(6).collect();
+        let (start, branch) = self
+            .blocking("planning a worktree", move |git| {
+                let start = git.resolve_start(&local_path, &base)?;
+                let branch = git.unused_branch_name(&local_path, &prefix, &title, &suffix)?;
+                Ok::<_, EngineError>((start, branch))
+            })
+            .await?;
+        Ok(PlannedWorktree {
+            worktree_id: WorktreeId::generate(self.ids()),
+            repository_id: repository.id,
+            repository_path: repository.local_path,
+            path,
+            branch,
+            base_branch: start.name,
+            base_commit: start.commit.to_string(),
+        })
+    }
+
+    async fn make_and_own(&self, creation: &Creation) -> Result<TaskEnvironment, EngineError> {
+        self.set_creation_state(creation, CreationState::Materialising).await?;
+        crate::failpoint!("engine.creation.materialising");
+        let mut identities = Vec::new();
+        for planned in &creation.worktrees {
+            identities.push(self.add_worktree(planned).await?);
+            crate::failpoint!("engine.creation.added");
+        }
+        let environment = self.persist(creation, identities).await?;
+        crate::failpoint!("engine.creation.persisted");
+        Ok(environment)
+    }
+
+    async fn add_worktree(&self, planned: &PlannedWorktree) -> Result<WorktreeIdentity, EngineError> {
+        if self.inner.shutdown.is_cancelled() {
+            return Err(EngineError::ShuttingDown);
+        }
+        let plan = WorktreePlan {
+            repo: PathBuf::from(&planned.repository_path),
+            path: PathBuf::from(&planned.path),
+            branch: planned.branch.clone(),
+            start: planned.base_commit.parse()?,
+        };
+        self.blocking("making a worktree", move |git| git.add_worktree(&plan)).await
+    }
+
+    /// Stores the environment, its repositories and the session links in one transaction; a barrier that
+    /// committed before refuses it.
+    async fn persist(
+        &self,
+        creation: &Creation,
+        identities: Vec<WorktreeIdentity>,
+    ) -> Result<TaskEnvironment, EngineError> {
+        let now = self.now();
+        let environment = self.environment_row(creation, now)?;
+        let repos: Vec<EnvironmentRepo> = creation
+            .worktrees
+            .iter()
+            .zip(identities)
+            .zip(0..)
+            .map(|((planned, identity), position)| {
+                let id = EnvironmentRepoId::generate(self.ids());
+                EnvironmentRepo { position, ..environment_repo(id, &environment, planned, identity) }
+            })
+            .collect();
+        let creation_id = creation.id.clone();
+        let stored = environment.clone();
+        let write = self.inner.store.write(move |tx| {
+            store::environment::insert_ready(tx, &stored, &repos)?;
+            store::session::set_environment(tx, &stored.task_id, &stored.id, now)?;
+            store::creation::delete(tx, &creation_id)?;
+            tx.emit(EventBody::TaskChanged { task_id: stored.task_id }, now);
+            Ok::<_, EngineError>(())
+        });
+        write.await?;
+        Ok(environment)
+    }
+
+    fn environment_row(&self, creation: &Creation, now: Timestamp) -> Result<TaskEnvironment, EngineError> {
+        let task_dir = self.inner.options.workspaces_root.join(&creation.task_dir_name);
+        let workspace_path = match creation.worktrees.as_slice() {
+            [only] => only.path.clone(),
+            _ => task_dir.display().to_string(),
+        };
+        Ok(TaskEnvironment {
+            id: EnvironmentId::generate(self.ids()),
+            task_id: creation.task_id.clone(),
+            executor_type: "worktree".into(),
+            executor_id: Some(ExecutorId::new(WORKTREE_EXECUTOR)?),
+            status: EnvironmentStatus::Ready,
+            workspace_path,
+            task_dir_name: creation.task_dir_name.clone(),
+            created_at: now,
+            updated_at: now,
+        })
+    }
+
+    async fn set_creation_state(&self, creation: &Creation, state: CreationState) -> Result<(), EngineError> {
+        let (id, now) = (creation.id.clone(), self.now());
+        Ok(self.inner.store.write(move |tx| store::creation::set_state(tx, &id, state, now)).await?)
+    }
+
+    /// Hands what an attempt made to the one path that removes.
+    pub(crate) async fn abandon(&self, creation: Creation) -> Result<(), EngineError> {
+        let (job, snapshot) = self.failed_creation_job(&creation);
+        let now = self.now();
+        let write = self.inner.store.write(move |tx| {
+            store::creation::set_state(tx, &creation.id, CreationState::Abandoned, now)?;
+            let job = store::cleanup::insert_prepared(tx, &job)?;
+            store::cleanup::store_snapshot(tx, &job.id, &snapshot, now)?;
+            store::cleanup::activate(tx, &job.id, now)?;
+            crate::cleanup::tell(tx, &job, now);
+            Ok::<_, EngineError>(())
+        });
+        write.await?;
+        self.inner.cleanup_wake.notify_one();
+        Ok(())
+    }
+}
+
+fn environment_repo(
+    id: EnvironmentRepoId,
+    environment: &TaskEnvironment,
+    planned: &PlannedWorktree,
+    identity: WorktreeIdentity,
+) -> EnvironmentRepo {
+    EnvironmentRepo {
+        id,
+        environment_id: environment.id.clone(),
+        repository_id: planned.repository_id.clone(),
+        branch_slug: String::new(),
+        worktree_id: Some(planned.worktree_id.clone()),
+        worktree_path: planned.path.clone(),
+        worktree_branch: planned.branch.clone(),
+        position: 0,
+        error_message: String::new(),
+        status: EnvironmentRepoStatus::Active,
+        created_at: environment.created_at,
+        updated_at: environment.updated_at,
+        merged_at: None,
+        deleted_at: None,
+        origin: Some(WorktreeOrigin {
+            base_branch: planned.base_branch.clone(),
+            base_commit: planned.base_commit.clone(),
+            registration: identity.registration,
+            device: identity.device,
+            inode: identity.inode,
+        }),
+    }
+}
+
+/// `<root>/<task dir>/<repository name>`, with the name reduced to safe characters and made unique.
+fn worktree_path(root: &Path, task_dir_name: &str, repository: &Repository, taken: &[&str]) -> String {
+    let safe: String = repository
+        .name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' })
+        .take(60)
+        .collect();
+    let name = match safe.trim_matches('-') {
+        "" => "repository",
+        name => name,
+    };
+    let path_of = |name: &str| root.join(task_dir_name).join(name).display().to_string();
+    let numbered = (2..).map(|number| path_of(&format!("{name}-{number}")));
+    std::iter::once(path_of(name))
+        .chain(numbered)
+        .find(|path| !taken.contains(&path.as_str()))
+        .unwrap_or_default()
+}

@@ -1,0 +1,50 @@
+//! What an earlier server of this node left half made: abandoned, so that the cleanup path removes it, and
+//! made anew, because the wish for it is still stored on the task.
+
+use freehold_domain::cleanup::{CleanupJob, CleanupTrigger, ResourceSnapshot, SnapshotWorktree};
+use freehold_domain::environment::Creation;
+use freehold_domain::id::CleanupJobId;
+use freehold_store as store;
+
+use crate::{Engine, EngineError};
+
+/// Abandons every attempt of this node that did not come to own anything.
+pub(crate) async fn abandon_unfinished_creations(engine: &Engine) -> Result<(), EngineError> {
+    for creation in engine.inner.store.read(store::creation::list_unfinished).await? {
+        if creation.node_id == engine.inner.options.node_id {
+            tracing::info!(task_id = %creation.task_id, creation_id = %creation.id, "abandoning an interrupted creation");
+            engine.abandon(creation).await?;
+        }
+    }
+    Ok(())
+}
+
+impl Engine {
+    /// The job that removes what an attempt made, and the snapshot of what that may be.
+    pub(super) fn failed_creation_job(&self, creation: &Creation) -> (CleanupJob, ResourceSnapshot) {
+        let id = CleanupJobId::generate(self.ids());
+        let trigger = CleanupTrigger::FailedCreation;
+        let job = crate::cleanup::prepared_job(id, &creation.task_id, "", trigger, self.now());
+        let snapshot = ResourceSnapshot {
+            environment_id: None,
+            creation_id: Some(creation.id.clone()),
+            node_id: Some(creation.node_id.clone()),
+            task_dir_name: creation.task_dir_name.clone(),
+            worktrees: creation.worktrees.iter().map(snapshot_of_plan).collect(),
+        };
+        (job, snapshot)
+    }
+}
+
+fn snapshot_of_plan(planned: &freehold_domain::environment::PlannedWorktree) -> SnapshotWorktree {
+    SnapshotWorktree {
+        environment_repo_id: None,
+        worktree_id: planned.worktree_id.clone(),
+        repository_id: planned.repository_id.clone(),
+        repository_path: planned.repository_path.clone(),
+        path: planned.path.clone(),
+        branch: planned.branch.clone(),
+        base_commit: planned.base_commit.clone(),
+        origin: None,
+    }
+}

@@ -1,0 +1,282 @@
+//! What can go wrong in a use case, as the doors need to tell it: a kind, a code, the subject, a sentence and
+//! a hint.
+
+use freehold_domain::cleanup::{CleanupTrigger, InvalidCleanupStep, Stake};
+use freehold_domain::id::{CleanupJobId, InvalidId, SessionId, TaskId};
+use freehold_domain::session::SessionState;
+use freehold_domain::task::{InvalidTitle, MAX_PROMPT_BYTES};
+use freehold_store::StoreError;
+
+/// Sorts errors by what a caller can do about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The request names something that does not exist.
+    NotFound,
+    /// The request itself is wrong; repeating it will not help.
+    Invalid,
+    /// The request is right, but not in the present state.
+    Conflict,
+    /// A program or folder that Freehold needs does not answer as it should.
+    Unavailable,
+    /// A fault of Freehold or of its database.
+    Internal,
+}
+
+/// What can go wrong in a use case. Nothing was changed unless the message says so.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// No row has this id.
+    #[error("there is no {noun} {id}")]
+    NotFound {
+        /// The noun asked for.
+        noun: &'static str,
+        /// The id asked for.
+        id: String,
+    },
+    /// A text is not an id.
+    #[error(transparent)]
+    InvalidId(#[from] InvalidId),
+    /// A text is not a title.
+    #[error(transparent)]
+    InvalidTitle(#[from] InvalidTitle),
+    /// A field of the request cannot be used.
+    #[error("{field}: {reason}")]
+    InvalidField {
+        /// The field.
+        field: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A prompt is empty.
+    #[error("the prompt is empty")]
+    EmptyPrompt,
+    /// A prompt is too long.
+    #[error("the prompt has {bytes} bytes; at most {MAX_PROMPT_BYTES} are allowed")]
+    PromptTooLong {
+        /// The length found, in bytes.
+        bytes: usize,
+    },
+    /// A task is archived or being deleted.
+    #[error("task {task_id} is closed (archived or deleted); its workspace was given back or is about to be")]
+    TaskClosed {
+        /// The task.
+        task_id: TaskId,
+    },
+    /// A cleanup job forbids new sessions and worktrees for the task.
+    #[error("task {task_id} is being closed by cleanup job {job_id} ({trigger})")]
+    Barrier {
+        /// The task.
+        task_id: TaskId,
+        /// The job.
+        job_id: CleanupJobId,
+        /// What caused it.
+        trigger: CleanupTrigger,
+    },
+    /// The session cannot take a prompt now.
+    #[error("session {session_id} is busy ({state}); wait until the turn ends, or stop it")]
+    SessionBusy {
+        /// The session.
+        session_id: SessionId,
+        /// What it is doing.
+        state: SessionState,
+    },
+    /// The session has no running agent or no turn.
+    #[error("session {session_id} has no running turn")]
+    NoTurn {
+        /// The session.
+        session_id: SessionId,
+    },
+    /// The permission request is unknown, answered or expired.
+    #[error(
+        "permission request {request_id} of session {session_id} is not open: it was answered or has expired"
+    )]
+    PermissionClosed {
+        /// The session.
+        session_id: SessionId,
+        /// The request.
+        request_id: String,
+    },
+    /// The task has no workspace yet.
+    #[error("task {task_id} has no workspace yet")]
+    NoWorkspace {
+        /// The task.
+        task_id: TaskId,
+    },
+    /// The recorded workspace is not on disk.
+    #[error("the workspace of task {task_id} is not at {path} any more")]
+    WorkspaceMissing {
+        /// The task.
+        task_id: TaskId,
+        /// Where it should be.
+        path: String,
+    },
+    /// A name is taken.
+    #[error("there is already an agent named {name:?}")]
+    AgentExists {
+        /// The name.
+        name: String,
+    },
+    /// A decision does not fit what is at stake.
+    #[error("cleanup job {job_id} cannot be decided with `{decision}`: {reason}")]
+    DecisionRefused {
+        /// The job.
+        job_id: CleanupJobId,
+        /// The decision.
+        decision: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// A cleanup job is not in the state that the request needs.
+    #[error("cleanup job {job_id}: {source}")]
+    CleanupStep {
+        /// The job.
+        job_id: CleanupJobId,
+        /// The step that is not possible.
+        source: InvalidCleanupStep,
+    },
+    /// Work would be lost.
+    #[error("{} kinds of work are at stake", .0.len())]
+    AtStake(Vec<Stake>),
+    /// Git refused or failed.
+    #[error(transparent)]
+    Git(#[from] freehold_git::GitError),
+    /// An agent could not be started or does not answer.
+    #[error(transparent)]
+    Agent(#[from] freehold_agent::AgentError),
+    /// The database refused or failed.
+    #[error(transparent)]
+    Store(StoreError),
+    /// A folder could not be made or read.
+    #[error("{operation} {path}: {source}")]
+    Folder {
+        /// What was tried.
+        operation: &'static str,
+        /// The folder.
+        path: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// The server is shutting down.
+    #[error("the server is shutting down")]
+    ShuttingDown,
+    /// A piece of Freehold panicked; the log tells where.
+    #[error("{operation} stopped unexpectedly; nothing is known to be lost")]
+    Panicked {
+        /// What was running.
+        operation: &'static str,
+    },
+}
+
+impl From<StoreError> for EngineError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotFound { noun, id } => Self::NotFound { noun, id },
+            StoreError::Barrier { task_id, job_id, trigger } => Self::Barrier { task_id, job_id, trigger },
+            StoreError::TaskClosed { task_id } => Self::TaskClosed { task_id },
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl EngineError {
+    /// Sorts the error by what a caller can do about it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NotFound { .. } => ErrorKind::NotFound,
+            Self::InvalidId(_)
+            | Self::InvalidTitle(_)
+            | Self::InvalidField { .. }
+            | Self::EmptyPrompt
+            | Self::PromptTooLong { .. } => ErrorKind::Invalid,
+            Self::Git(error) if error.is_invalid_input() => ErrorKind::Invalid,
+            Self::TaskClosed { .. }
+            | Self::Barrier { .. }
+            | Self::SessionBusy { .. }
+            | Self::NoTurn { .. }
+            | Self::PermissionClosed { .. }
+            | Self::NoWorkspace { .. }
+            | Self::WorkspaceMissing { .. }
+            | Self::AgentExists { .. }
+            | Self::DecisionRefused { .. }
+            | Self::CleanupStep { .. }
+            | Self::AtStake(_) => ErrorKind::Conflict,
+            Self::Git(_) | Self::Agent(_) | Self::Folder { .. } | Self::ShuttingDown => {
+                ErrorKind::Unavailable
+            }
+            Self::Store(_) | Self::Panicked { .. } => ErrorKind::Internal,
+        }
+    }
+
+    /// The stable word under which the error is sent.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "not_found",
+            Self::InvalidId(_) => "invalid_id",
+            Self::InvalidTitle(InvalidTitle::Empty) => "empty_title",
+            Self::InvalidTitle(InvalidTitle::TooLong { .. }) => "title_too_long",
+            Self::InvalidTitle(InvalidTitle::ControlCharacter { .. }) => "invalid_title",
+            Self::InvalidField { .. } => "invalid_field",
+            Self::EmptyPrompt => "empty_prompt",
+            Self::PromptTooLong { .. } => "prompt_too_long",
+            Self::TaskClosed { .. } => "task_closed",
+            Self::Barrier { .. } => "task_closing",
+            Self::SessionBusy { .. } => "session_busy",
+            Self::NoTurn { .. } => "no_turn",
+            Self::PermissionClosed { .. } => "permission_closed",
+            Self::NoWorkspace { .. } => "no_workspace",
+            Self::WorkspaceMissing { .. } => "workspace_missing",
+            Self::AgentExists { .. } => "agent_exists",
+            Self::DecisionRefused { .. } => "decision_refused",
+            Self::CleanupStep { .. } => "cleanup_step",
+            Self::AtStake(_) => "at_stake",
+            Self::Git(error) if error.is_invalid_input() => "invalid_git_input",
+            Self::Git(_) => "git_failed",
+            Self::Agent(_) => "agent_failed",
+            Self::Store(_) => "database_failed",
+            Self::Folder { .. } => "folder_failed",
+            Self::ShuttingDown => "shutting_down",
+            Self::Panicked { .. } => "internal",
+        }
+    }
+
+    /// What to do next; may be empty.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::InvalidTitle(InvalidTitle::Empty) => "give a title, or a prompt to take it from",
+            Self::TaskClosed { .. } => {
+                "open another task, or ask for this one to be kept while its cleanup waits"
+            }
+            Self::Barrier { .. } => "wait until the cleanup job ends, or decide it",
+            Self::SessionBusy { .. } => "stop the turn, or open another session of the task",
+            Self::NoWorkspace { .. } => "start the task to make its workspace",
+            Self::WorkspaceMissing { .. } => "put the directory back, or archive the task and make a new one",
+            Self::AtStake(_) => "commit or move the work, then try again",
+            Self::Store(_) => "nothing was changed; look at the server's log",
+            Self::Agent(_) => "see that the agent's program is installed and logged in",
+            _ => "",
+        }
+    }
+
+    /// The id, path or name that the error is about; may be empty.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        match self {
+            Self::NotFound { id, .. } => id.clone(),
+            Self::InvalidField { field, .. } => (*field).to_owned(),
+            Self::TaskClosed { task_id }
+            | Self::Barrier { task_id, .. }
+            | Self::NoWorkspace { task_id }
+            | Self::WorkspaceMissing { task_id, .. } => task_id.to_string(),
+            Self::SessionBusy { session_id, .. }
+            | Self::NoTurn { session_id }
+            | Self::PermissionClosed { session_id, .. } => session_id.to_string(),
+            Self::AgentExists { name } => name.clone(),
+            Self::DecisionRefused { job_id, .. } | Self::CleanupStep { job_id, .. } => job_id.to_string(),
+            Self::Folder { path, .. } => path.clone(),
+            _ => String::new(),
+        }
+    }
+}

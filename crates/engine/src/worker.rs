@@ -1,0 +1,101 @@
+//! The cleanup worker: claims due jobs, one at a time, and keeps its claim alive while it works.
+//!
+//! It is woken by a signal and by the clock alike, so a job that a crash left behind is found without one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use freehold_domain::cleanup::CleanupJob;
+use freehold_domain::clock::Timestamp;
+use freehold_git::Remover;
+use freehold_store as store;
+
+use crate::{Engine, EngineError};
+
+/// How long a claim lasts without a heartbeat, in milliseconds.
+const LEASE_MS: i64 = 30_000;
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// The longest sleep, so that jobs of other writers are found without a signal.
+const IDLE_MS: i64 = 5_000;
+
+/// Claims and runs cleanup jobs until the server shuts down.
+pub(crate) struct CleanupWorker {
+    engine: Engine,
+    remover: Arc<Remover>,
+}
+
+impl CleanupWorker {
+    pub(crate) fn new(engine: Engine, remover: Remover) -> Self {
+        Self { engine, remover: Arc::new(remover) }
+    }
+
+    pub(crate) async fn run(self) {
+        let shutdown = self.engine.inner.shutdown.clone();
+        while !shutdown.is_cancelled() {
+            match self.claim().await {
+                Ok(Some(job)) => self.work(job).await,
+                Ok(None) => self.sleep().await,
+                Err(error) => {
+                    tracing::error!(%error, "cleanup jobs could not be claimed");
+                    self.sleep().await;
+                }
+            }
+        }
+    }
+
+    async fn claim(&self) -> Result<Option<CleanupJob>, EngineError> {
+        let (node, now) = (self.engine.inner.options.node_id.clone(), self.engine.now());
+        let write = self.engine.inner.store.write(move |tx| {
+            let job = store::cleanup::claim_next(tx, &node, now, LEASE_MS)?;
+            if let Some(job) = &job {
+                crate::cleanup::tell(tx, job, now);
+            }
+            Ok::<_, EngineError>(job)
+        });
+        write.await
+    }
+
+    async fn work(&self, job: CleanupJob) {
+        let id = job.id.clone();
+        let heartbeat = self.keep_claim(job.clone());
+        let attempt = async {
+            if let Err(error) = self.engine.run_cleanup(job, self.remover.clone()).await {
+                tracing::error!(job_id = %id, %error, "the outcome of a cleanup attempt could not be stored");
+            }
+        };
+        tokio::select! {
+            () = attempt => {}
+            () = heartbeat => {}
+        }
+    }
+
+    /// Extends the lease until it is dropped. A lost claim is logged only: the fence refuses what the attempt
+    /// would store, and each removal looks again before it moves anything.
+    async fn keep_claim(&self, job: CleanupJob) {
+        loop {
+            tokio::time::sleep(HEARTBEAT).await;
+            let (id, fence, now) = (job.id.clone(), job.fence, self.engine.now());
+            let beat = self
+                .engine
+                .inner
+                .store
+                .write(move |tx| store::cleanup::heartbeat(tx, &id, fence, now, LEASE_MS));
+            match beat.await {
+                Ok(true) => {}
+                Ok(false) => tracing::warn!(job_id = %job.id, "another worker took over a cleanup job"),
+                Err(error) => tracing::warn!(job_id = %job.id, %error, "a heartbeat could not be stored"),
+            }
+        }
+    }
+
+    async fn sleep(&self) {
+        let now = self.engine.now();
+        let due = self.engine.inner.store.read(store::cleanup::next_due).await.ok().flatten();
+        let pause = due.map_or(IDLE_MS, |due: Timestamp| due.millis_since(now).clamp(50, IDLE_MS));
+        tokio::select! {
+            () = self.engine.inner.cleanup_wake.notified() => {}
+            () = self.engine.inner.shutdown.cancelled() => {}
+            () = tokio::time::sleep(Duration::from_millis(pause.unsigned_abs())) => {}
+        }
+    }
+}
