@@ -1,0 +1,123 @@
+//! The table of measurements, and the page that holds it.
+
+use std::fmt::Write as _;
+
+use super::Bench;
+use crate::Failure;
+use crate::program::{output_of, program};
+use crate::tree::repository_root;
+
+const PAGE: &str = "docs/benchmarks.md";
+
+/// One measurement.
+#[derive(Debug)]
+pub(super) struct Row {
+    what: String,
+    value: f64,
+    at_most: Option<f64>,
+    unit: &'static str,
+    note: String,
+}
+
+impl Row {
+    /// A measurement with a target that it should not exceed.
+    pub(super) fn at_most(what: &str, value: f64, target: f64, unit: &'static str) -> Self {
+        Self { what: what.to_owned(), value, at_most: Some(target), unit, note: String::new() }
+    }
+
+    /// A measurement without a target.
+    pub(super) fn measured(what: &str, value: f64, unit: &'static str) -> Self {
+        Self { what: what.to_owned(), value, at_most: None, unit, note: String::new() }
+    }
+
+    /// The same measurement with what it was made of.
+    pub(super) fn noted(self, note: String) -> Self {
+        Self { note, ..self }
+    }
+
+    fn markdown(&self) -> String {
+        let number = |value: f64| match value {
+            value if value >= 100.0 => format!("{value:.0}"),
+            value if value >= 10.0 => format!("{value:.1}"),
+            value => format!("{value:.2}"),
+        };
+        let with_unit = |value: f64| format!("{} {}", number(value), self.unit).trim_end().to_owned();
+        let (target, ratio, holds) = match self.at_most {
+            Some(target) if self.value <= target => {
+                (format!("≤ {}", with_unit(target)), self.value / target, "yes")
+            }
+            Some(target) => (format!("≤ {}", with_unit(target)), self.value / target, "no"),
+            None => ("none".to_owned(), f64::NAN, ""),
+        };
+        let ratio = if ratio.is_nan() { String::new() } else { format!("{ratio:.2}") };
+        let note = if self.note.is_empty() { String::new() } else { format!(" ({})", self.note) };
+        format!("| {} | {} | {}{note} | {ratio} | {holds} |", self.what, target, with_unit(self.value))
+    }
+}
+
+/// The table in Markdown.
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut table =
+        "| what | target | measured | measured ÷ target | holds |\n|---|---|---|---|---|\n".to_owned();
+    for row in rows {
+        // Writing to a String cannot fail.
+        let _ = writeln!(table, "{}", row.markdown());
+    }
+    table
+}
+
+/// Writes the page; gives its path.
+pub(super) fn write(bench: &Bench, table: &str) -> Result<&'static str, Failure> {
+    let page = format!(
+        "# Benchmarks\n\n\
+         Measured by `make bench` with a release build on {machine}. Times depend on the machine; the ratio to the \
+         plain `git worktree add` of the same repository, made in turns in the same run, depends on it far less.\n\n\
+         {table}\n\
+         ## How it is measured\n\n\
+         - *Workspace ready*: from `POST /tasks/{{id}}/start` to the first answer that shows the environment as \
+         ready, with the demo agent starting behind it; the median of {runs} runs, each after a plain \
+         `git worktree add -b` of the same repository.\n\
+         - *Page of a list*: {tasks} tasks, stored over the HTTP interface; the list is walked from the first page \
+         to the last. The size is that of the first page as a browser gets it.\n\
+         - *Events*: {events} changes, each committed with one event by one of four writers; the clock stops when \
+         every client has seen every event, once and in order.\n\
+         - *Start to healthy*: from the start of the program to the first answer of `/health`, on the database \
+         that the run has filled; the median of {runs} starts. *Idle memory* is read after the last of them.\n\n\
+         Smaller runs: `cargo run --release -p xtask -- bench --help`.\n",
+        machine = machine()?,
+        runs = bench.options.runs,
+        tasks = bench.options.tasks,
+        events = bench.options.events,
+    );
+    std::fs::write(repository_root().join(PAGE), page)
+        .map_err(|error| Failure::new(format!("could not write {PAGE}: {error}")))?;
+    Ok(PAGE)
+}
+
+/// The shape of this machine, without its name.
+fn machine() -> Result<String, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib: Option<u64> = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse().ok());
+    let memory = kib.map_or("unknown".to_owned(), |kib| format!("{} GiB", kib.div_ceil(1_048_576)));
+    let git = output_of(program("git").arg("version"))?;
+    let git = String::from_utf8_lossy(&git).trim().replacen("git version", "Git", 1);
+    Ok(format!("{} with {cores} cores and {memory} of memory, {git}", std::env::consts::OS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_shows_its_target_its_ratio_and_whether_it_holds() {
+        let good = Row::at_most("start", 50.0, 100.0, "ms").noted("of 5".to_owned());
+        assert_eq!(good.markdown(), "| start | ≤ 100 ms | 50.0 ms (of 5) | 0.50 | yes |");
+        let bad = Row::at_most("ratio", 1.8, 0.9, "");
+        assert_eq!(bad.markdown(), "| ratio | ≤ 0.90 | 1.80 | 2.00 | no |");
+        let open = Row::measured("frames", 1234.5, "/s");
+        assert_eq!(open.markdown(), "| frames | none | 1234 /s |  |  |");
+    }
+}
