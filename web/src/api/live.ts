@@ -93,17 +93,21 @@ export class LiveConnection {
     const frame = JSON.parse(text) as LiveFrame;
     switch (frame.frame) {
       case "ready":
-        return this.ready(frame.since);
+        this.ready(frame.since);
+        break;
       case "reset":
         this.last = frame.newest;
-        return this.options.onReset(frame.newest);
+        this.options.onReset(frame.newest);
+        break;
       case "event":
-        return this.handOn(frame);
-      case "ping":
-        return;
+        this.handOn(frame);
+        break;
       case "refused":
         this.stop();
-        return this.options.onState("refused");
+        this.options.onState("refused");
+        break;
+      case "ping":
+        break;
     }
   }
 
@@ -120,7 +124,8 @@ export class LiveConnection {
     if (this.last !== null && frame.seq <= this.last) return;
     if (this.last !== null && frame.seq !== this.last + 1) {
       this.drop();
-      return this.retryLater();
+      this.retryLater();
+      return;
     }
     this.last = frame.seq;
     this.options.onEvent({ seq: frame.seq, at: frame.at, event: frame.event });

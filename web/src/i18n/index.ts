@@ -26,8 +26,8 @@ export function currentLanguage(): Language {
 }
 
 export async function startI18n(): Promise<void> {
-  const resources: Resource = { en: {} };
-  for (const [path, words] of Object.entries(english)) (resources.en ??= {})[area(path)] = words;
+  const words = Object.entries(english).map(([path, own]) => [area(path), own]);
+  const resources: Resource = { en: Object.fromEntries(words) };
   await i18next.use(initReactI18next).init({
     resources,
     lng: "en",

@@ -42,12 +42,12 @@ export function CleanupJobCard({ job, titled }: { job: CleanupJob; titled?: bool
       )}
     >
       <header className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
-        <h3 className="flex min-w-0 items-center gap-2 font-semibold">
+        <h2 className="flex min-w-0 items-center gap-2 font-semibold">
           <Icon size={15} className={classes("shrink-0", tone, spins && "animate-spin")} aria-hidden />
           <span className="truncate">
             {titled ? job.task_title : t(`cleanup:trigger.${job.trigger}`, { defaultValue: job.trigger })}
           </span>
-        </h3>
+        </h2>
         <span className={tone}>{t(`cleanup:state.${job.state}`, { defaultValue: job.state })}</span>
         {titled && (
           <span className="text-muted">

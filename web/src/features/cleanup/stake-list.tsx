@@ -28,7 +28,7 @@ function StakeItem({ stake }: { stake: Stake }) {
   const more = stake.total - stake.items.length;
   return (
     <div>
-      <h4 className="font-medium">{t(`cleanup:stake.${stake.kind}`, { count: stake.total })}</h4>
+      <h3 className="font-medium">{t(`cleanup:stake.${stake.kind}`, { count: stake.total })}</h3>
       {!COUNTED.includes(stake.kind) && stake.detail && <p>{stake.detail}</p>}
       {stake.items.length > 0 && (
         <ul

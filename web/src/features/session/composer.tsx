@@ -18,6 +18,13 @@ export function Composer({ session }: { session: Session }) {
   const cancel = useCancelTurn(session.task_id, session.id);
   const busy = isBusy(session);
 
+  const hint =
+    session.state === "WAITING_FOR_INPUT"
+      ? t("session:composer.asks")
+      : busy
+        ? t("session:composer.busy")
+        : t("session:composer.placeholder");
+
   const change = (next: string) => {
     drafts.set(session.id, next);
     setText(next);
@@ -41,7 +48,7 @@ export function Composer({ session }: { session: Session }) {
       <div className="mx-auto flex max-w-3xl items-end gap-2">
         <Textarea
           aria-label={t("session:composer.label")}
-          placeholder={busy ? t("session:composer.busy") : t("session:composer.placeholder")}
+          placeholder={hint}
           rows={1}
           className="field-sizing-content max-h-48 min-h-9 max-md:min-h-11"
           value={text}

@@ -1,7 +1,7 @@
 // One conversation, from the oldest loaded message to the composer. It stays at the end while new text
 // comes, unless the reader has scrolled up.
 import { ArrowDown } from "lucide-react";
-import { memo, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Message, Session } from "~/api/types";
 import { Button } from "~/ui/button";
@@ -109,10 +109,10 @@ function useStickToEnd(content: unknown) {
   const atEnd = useRef(true);
   const [away, setAway] = useState(false);
 
-  const toEnd = () => {
+  const toEnd = useCallback(() => {
     const element = frame.current;
     if (element) element.scrollTop = element.scrollHeight;
-  };
+  }, []);
   const onScroll = () => {
     const element = frame.current;
     if (!element) return;
@@ -130,6 +130,6 @@ function useStickToEnd(content: unknown) {
     const observer = new ResizeObserver(() => atEnd.current && toEnd());
     observer.observe(element);
     return () => observer.disconnect();
-  }, []);
+  }, [toEnd]);
   return { frame, away, toEnd, onScroll };
 }

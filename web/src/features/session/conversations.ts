@@ -57,7 +57,7 @@ export class Conversations {
 
   isLoadingOlder(sessionId: string): boolean {
     const open = this.open.get(sessionId);
-    return open !== undefined && open.loading && open.state.status === "ready";
+    return open?.loading === true && open.state.status === "ready";
   }
 
   /** Opens a conversation for a view; the last view to leave closes it. */

@@ -96,13 +96,13 @@ function PlanCard({ plan }: { plan: Plan }) {
   const done = entries.filter((entry) => entry.status === "completed").length;
   return (
     <section aria-label={t("session:plan")} className="rounded-md border border-line bg-surface px-3 py-2">
-      <h3 className="flex items-center gap-2 font-medium">
+      <h2 className="flex items-center gap-2 font-medium">
         <ListChecks size={15} className="text-muted" aria-hidden />
         {t("session:plan")}
         <span className="font-normal text-muted tabular-nums">
           {t("session:planProgress", { done, total: entries.length })}
         </span>
-      </h3>
+      </h2>
       <ol className="mt-1.5 flex flex-col gap-1">
         {entries.map((entry, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a plan's entries have no name but their place

@@ -36,10 +36,10 @@ export function PermissionCard({ title, permission, sessionId, taskId }: Permiss
       aria-label={t("session:permission.title")}
       className="flex flex-col gap-2.5 rounded-md border border-wait bg-wait-soft p-3"
     >
-      <h3 className="flex items-center gap-2 font-semibold text-wait">
+      <h2 className="flex items-center gap-2 font-semibold text-wait">
         <Hand size={15} aria-hidden />
         {t("session:permission.title")}
-      </h3>
+      </h2>
       <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{title}</p>
       <div className="flex flex-wrap gap-2">
         {options.map((option) => (

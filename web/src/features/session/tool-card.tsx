@@ -55,7 +55,7 @@ export function ToolCard({ title, call }: { title: string; call: ToolCall }) {
         <span className="min-w-0 truncate">
           {title || t(`session:tool.${call.tool_kind}`, { defaultValue: call.tool_kind })}
         </span>
-        <span className="ml-auto shrink-0">
+        <span className="ml-auto flex shrink-0">
           <ToolStatus status={call.status} />
         </span>
       </summary>

@@ -43,19 +43,17 @@ export function BoardCard({ task, steps, handle, lifted }: BoardCardProps) {
         </Link>
         <MoveMenu task={task} steps={steps} />
       </div>
-      <div className="flex flex-wrap items-center gap-x-3 gap-y-0.5 px-3 pb-2 text-muted">
+      <div className="flex flex-wrap items-center gap-x-3 px-3 text-muted">
         <TaskMark state={task.state} />
         <AttentionMark task={task} />
-        {task.repositories.length > 0 && (
-          <span className="inline-flex min-w-0 items-center gap-1.5">
-            <FolderGit2 size={14} className="shrink-0" aria-hidden />
-            <span className="truncate">{task.repositories.join(", ")}</span>
-          </span>
-        )}
         <time className="ml-auto" dateTime={task.updated_at} title={moment(task.updated_at)}>
           {ago(task.updated_at)}
         </time>
       </div>
+      <p className="flex items-center gap-1.5 px-3 pb-2 pt-0.5 text-muted">
+        <FolderGit2 size={14} className="shrink-0" aria-hidden />
+        <span className="truncate">{task.repositories.join(", ")}</span>
+      </p>
     </article>
   );
 }

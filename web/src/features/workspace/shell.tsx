@@ -67,10 +67,10 @@ function Sidebar({ withTasks }: { withTasks: boolean }) {
   const { t } = useTranslation();
   return (
     <div className="flex w-52 shrink-0 flex-col border-r border-line bg-sunken">
-      <div className="flex h-11 items-center gap-2 px-3 font-semibold">
+      <header className="flex h-11 items-center gap-2 px-3 font-semibold">
         <img src="/icon.svg" alt="" width={20} height={20} />
         {t("common:product")}
-      </div>
+      </header>
       <nav aria-label={t("common:nav.label")} className="flex flex-col gap-0.5 px-2">
         {PLACES.map(({ to, icon: Icon, label }) => (
           <Link

@@ -1,0 +1,96 @@
+// Complete examples of each noun; a test names only what it is about.
+import type { CloseReport, LiveEvent, Message, Session, TaskCard, TaskDetail } from "~/api/types";
+
+const THEN = "2026-11-30T10:00:00.000000Z";
+
+export function aTask(part: Partial<TaskCard> = {}): TaskCard {
+  return {
+    id: "task-1",
+    workspace_id: "ws",
+    workflow_id: "wf",
+    step_id: "step-1",
+    title: "Fix the parser",
+    state: "REVIEW",
+    position: 0,
+    repositories: ["orchard"],
+    session_state: "IDLE",
+    environment_status: "ready",
+    created_at: THEN,
+    updated_at: THEN,
+    ...part,
+  };
+}
+
+export function aSession(part: Partial<Session> = {}): Session {
+  return {
+    id: "session-1",
+    task_id: "task-1",
+    name: "Session 1",
+    state: "IDLE",
+    error_message: "",
+    is_primary: true,
+    agent_profile_id: "demo",
+    agent_name: "Demo agent",
+    started_at: THEN,
+    updated_at: THEN,
+    ...part,
+  };
+}
+
+export function aDetail(part: Partial<TaskDetail> = {}): TaskDetail {
+  return {
+    task: aTask(),
+    prompt: "Fix the parser",
+    error_message: "",
+    agent_profile_id: "demo",
+    environment: {
+      id: "environment-1",
+      status: "ready",
+      workspace_path: "/w/task-1",
+      repositories: [
+        {
+          id: "er-1",
+          repository_id: "repository-1",
+          repository_name: "orchard",
+          worktree_path: "/w/task-1/orchard",
+          worktree_branch: "freehold/fix-the-parser",
+          base_branch: "main",
+          base_commit: "3f786850e387550fdab836ed7e6dc881de23001b",
+          status: "active",
+        },
+      ],
+    },
+    sessions: [aSession()],
+    cleanup_jobs: [],
+    ...part,
+  };
+}
+
+export function aReport(part: Partial<CloseReport> = {}): CloseReport {
+  return {
+    live_sessions: 0,
+    workspace_path: "/w/task-1",
+    branches_kept: ["freehold/fix-the-parser"],
+    stakes: [],
+    ...part,
+  };
+}
+
+export function aMessage(ordinal: number, content: string, part: Partial<Message> = {}): Message {
+  return {
+    id: `message-${ordinal}`,
+    turn_id: "turn-1",
+    ordinal,
+    author: "agent",
+    kind: "message",
+    content,
+    metadata: {},
+    created_at: THEN,
+    updated_at: THEN,
+    ...part,
+  };
+}
+
+export function anEvent(seq: number, event: LiveEvent["event"]): LiveEvent {
+  return { seq, at: THEN, event };
+}

@@ -1,0 +1,23 @@
+import "@testing-library/jest-dom/vitest";
+import { cleanup } from "@testing-library/react";
+import { afterEach, beforeAll } from "vitest";
+import { startI18n } from "~/i18n";
+import { showOn } from "./surface";
+
+beforeAll(async () => {
+  showOn("desktop");
+  await startI18n();
+});
+
+afterEach(cleanup);
+
+// What jsdom lacks and the primitives ask for.
+Element.prototype.hasPointerCapture ??= () => false;
+Element.prototype.setPointerCapture ??= () => undefined;
+Element.prototype.releasePointerCapture ??= () => undefined;
+Element.prototype.scrollIntoView ??= () => undefined;
+globalThis.ResizeObserver ??= class {
+  observe() {}
+  unobserve() {}
+  disconnect() {}
+};
