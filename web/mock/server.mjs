@@ -23,7 +23,11 @@ export function startMock({ port = 0, empty = false } = {}) {
   return new Promise((resolve) => {
     server.listen(port, "127.0.0.1", () => {
       const url = `http://127.0.0.1:${server.address().port}/#token=mock`;
-      resolve({ url, world, stop: () => (server.closeAllConnections(), server.close()) });
+      const stop = () => {
+        server.closeAllConnections();
+        server.close();
+      };
+      resolve({ url, world, stop });
     });
   });
 }

@@ -32,7 +32,7 @@ export function SplitPane({ name, label, first, second }: SplitPaneProps) {
 
   return (
     <div ref={frame} className="flex min-h-0 grow">
-      <div className="min-w-0" style={{ width: `${share}%` }}>
+      <div className="min-w-0 shrink-0" style={{ width: `${share}%` }}>
         {first}
       </div>
       {/* biome-ignore lint/a11y/useSemanticElements: a separator that can be moved is a widget, not a rule */}
@@ -49,7 +49,7 @@ export function SplitPane({ name, label, first, second }: SplitPaneProps) {
         onKeyDown={nudge}
         className="w-1.5 shrink-0 cursor-col-resize touch-none border-l border-line bg-canvas hover:bg-accent-soft"
       />
-      <div className="min-w-0 grow">{second}</div>
+      <div className="min-w-0 grow basis-0">{second}</div>
     </div>
   );
 }

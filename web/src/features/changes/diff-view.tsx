@@ -32,6 +32,14 @@ export function DiffView({ label, hunks, layout }: DiffViewProps) {
           layout === "split" && "w-full table-fixed",
         )}
       >
+        {layout === "split" && (
+          <colgroup>
+            <col className="w-12" />
+            <col />
+            <col className="w-12" />
+            <col />
+          </colgroup>
+        )}
         {hunks.map((hunk, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: hunks have no name but their place
           <tbody key={index}>
@@ -78,7 +86,7 @@ function Half({ line, number }: { line: DiffLine | null; number: number | null }
   const tone = line ? TONE[line.kind] : "bg-sunken";
   return (
     <>
-      <td className={classes(NUMBER, "w-12", tone)}>{number}</td>
+      <td className={classes(NUMBER, tone)}>{number}</td>
       <td
         className={classes(
           "border-r border-line pr-2 align-top whitespace-pre-wrap [overflow-wrap:anywhere]",
