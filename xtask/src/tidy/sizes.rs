@@ -17,15 +17,15 @@ const FUNCTION_SOFT: usize = 70;
 /// The kinds of files that people write here.
 const WRITTEN: [&str; 5] = ["rs", "ts", "tsx", "css", "sh"];
 
-/// Says at the head of a file that a program wrote it.
-const GENERATED: &str = "@generated";
+/// Words at the head of a file that say that a program wrote it.
+const GENERATED: [&str; 2] = ["@generated", "auto-generated"];
 
 /// Measures every file.
 pub fn check(tree: &Tree, report: &mut Report) {
     let counts = |file: &&SourceFile| {
         WRITTEN.contains(&file.extension())
             && !file.is_test()
-            && !file.text.lines().take(5).any(|line| line.contains(GENERATED))
+            && !is_generated(file)
     };
     for file in tree.files.iter().filter(counts) {
         if file.extension() == "rs" {
@@ -36,6 +36,10 @@ pub fn check(tree: &Tree, report: &mut Report) {
             check_length(file, file.text.lines().count(), report);
         }
     }
+}
+
+fn is_generated(file: &SourceFile) -> bool {
+    file.text.lines().take(5).any(|line| GENERATED.iter().any(|word| line.contains(word)))
 }
 
 fn check_length(file: &SourceFile, lines: usize, report: &mut Report) {
