@@ -21,7 +21,7 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
   const { t } = useTranslation();
   const phone = usePhone();
   const [chosen, setChosen] = useRemembered<DiffLayout>("diff-layout", "unified");
-  const exists = detail.environment != null && detail.environment.status !== "creating";
+  const exists = hasFiles(detail);
   const changes = useQuery({ ...changesQuery(detail.task.id), enabled: exists });
   const repositories = changes.data ?? [];
   const files = repositories.flatMap((repository) => repository.files);
@@ -83,6 +83,12 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
       </div>
     </section>
   );
+}
+
+/** Whether the task has a workspace on disk: it was made, and not given back. */
+function hasFiles({ task, environment }: TaskDetail): boolean {
+  if (!environment || environment.status === "creating" || task.archived_at) return false;
+  return environment.repositories.some((repository) => repository.status !== "deleted");
 }
 
 interface RepositorySectionProps {

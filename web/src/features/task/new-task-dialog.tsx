@@ -11,6 +11,7 @@ import { Button } from "~/ui/button";
 import { Dialog } from "~/ui/dialog";
 import { ErrorNotice, Loading } from "~/ui/feedback";
 import { Checkbox, Field, Input, Select, Textarea } from "~/ui/field";
+import { usePhone } from "~/ui/media";
 import { readRemembered, remember } from "~/ui/remembered";
 
 interface Choices {
@@ -88,6 +89,7 @@ interface NewTaskFormProps {
 
 function NewTaskForm({ formId, repositories, agents, error, onSubmit }: NewTaskFormProps) {
   const { t } = useTranslation();
+  const phone = usePhone();
   const [choices, setChoices] = useState(() =>
     usable(readRemembered(CHOICES, NO_CHOICES), repositories, agents),
   );
@@ -118,7 +120,7 @@ function NewTaskForm({ formId, repositories, agents, error, onSubmit }: NewTaskF
     <form id={formId} onSubmit={submit} className="flex flex-col gap-3.5">
       <Field
         label={t("task:new.prompt")}
-        hint={t("task:new.promptHint")}
+        hint={phone ? undefined : t("task:new.promptHint")}
         error={incomplete ? t("task:new.promptMissing") : undefined}
       >
         {(control) => (
