@@ -10,12 +10,12 @@ find_postgres() {
   [[ -x $postgres_bin/postgres && -x $postgres_bin/pg_isready && -x $postgres_bin/createdb ]]
 }
 
-# Puts the browser into FREEHOLD_CHROMIUM; fails when there is none.
+# Puts the browser into CHROMIUM; fails when there is none.
 find_chromium() {
   local name
-  for name in "${FREEHOLD_CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
-    if [[ -n $name ]] && FREEHOLD_CHROMIUM=$(command -v "$name"); then
-      export FREEHOLD_CHROMIUM
+  for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome google-chrome-stable; do
+    if [[ -n $name ]] && CHROMIUM=$(command -v "$name"); then
+      export CHROMIUM
       return 0
     fi
   done
@@ -33,7 +33,7 @@ require_test_programs() {
     apt-get update --quiet && DEBIAN_FRONTEND=noninteractive $install
   fi
   find_postgres || fail "the tests need a PostgreSQL server (initdb and postgres): sudo $install"
-  find_chromium || fail "the tests need Chromium: sudo $install, or name a browser in FREEHOLD_CHROMIUM"
+  find_chromium || fail "the tests need Chromium: sudo $install, or name a browser in CHROMIUM"
 }
 
 # A home of its own, so that no test reads or changes what the person has set up; Rust and npm keep theirs.
