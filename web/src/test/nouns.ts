@@ -76,7 +76,10 @@ export function aReport(part: Partial<CloseReport> = {}): CloseReport {
   };
 }
 
-export function aMessage(ordinal: number, content: string, part: Partial<Message> = {}): Message {
+type MessagePart = Omit<Partial<Message>, "metadata"> & { metadata?: object };
+
+/** The document says of the metadata only that it is an object. */
+export function aMessage(ordinal: number, content: string, part: MessagePart = {}): Message {
   return {
     id: `message-${ordinal}`,
     turn_id: "turn-1",
@@ -88,7 +91,7 @@ export function aMessage(ordinal: number, content: string, part: Partial<Message
     created_at: THEN,
     updated_at: THEN,
     ...part,
-  };
+  } as Message;
 }
 
 export function anEvent(seq: number, event: LiveEvent["event"]): LiveEvent {
