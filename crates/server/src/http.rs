@@ -1,0 +1,109 @@
+//! The HTTP interface: one file per noun, put together here.
+
+mod agent;
+mod cleanup;
+mod repository;
+mod session;
+mod task;
+mod workspace;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware;
+use utoipa::OpenApi as _;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::auth::{OwnNames, require_own_names, require_token};
+use crate::{Context, assets, live, problem};
+
+/// The largest request body, in bytes.
+const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+
+/// The parts of the document that no route names: shapes inside messages and on the live connection.
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(title = "Freehold", description = "Tasks own their workspaces; sessions only visit them."),
+    components(schemas(
+        freehold_api::error::ErrorBody,
+        freehold_api::live::LiveHello,
+        freehold_api::live::LiveFrame,
+        freehold_api::live::LiveEvent,
+        freehold_api::live::EventBody,
+        freehold_api::session::ToolCall,
+        freehold_api::session::Plan,
+        freehold_api::session::Permission,
+    )),
+    modifiers(&BearerToken)
+)]
+struct Document;
+
+struct BearerToken;
+
+impl utoipa::Modify for BearerToken {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        document.components.get_or_insert_default().add_security_scheme("token", scheme);
+        document.security = Some(vec![SecurityRequirement::new("token", [""; 0])]);
+    }
+}
+
+/// Every route that needs the token.
+fn guarded() -> OpenApiRouter<Context> {
+    OpenApiRouter::new()
+        .routes(routes!(workspace::read_server))
+        .routes(routes!(workspace::list_workspaces))
+        .routes(routes!(repository::list_repositories, repository::add_repository))
+        .routes(routes!(repository::list_branches))
+        .routes(routes!(agent::list_agents, agent::add_agent))
+        .routes(routes!(task::list_tasks, task::create_task))
+        .routes(routes!(task::read_task, task::update_task, task::delete_task))
+        .routes(routes!(task::start_task))
+        .routes(routes!(task::archive_task))
+        .routes(routes!(task::read_close_report))
+        .routes(routes!(task::list_changes))
+        .routes(routes!(task::read_diff))
+        .routes(routes!(session::create_session))
+        .routes(routes!(session::read_session, session::delete_session))
+        .routes(routes!(session::send_prompt))
+        .routes(routes!(session::cancel_turn))
+        .routes(routes!(session::stop_session))
+        .routes(routes!(session::answer_permission))
+        .routes(routes!(session::list_messages))
+        .routes(routes!(cleanup::list_jobs))
+        .routes(routes!(cleanup::read_job))
+        .routes(routes!(cleanup::decide_job))
+}
+
+/// The routes that need no token, or take it otherwise.
+fn open() -> OpenApiRouter<Context> {
+    OpenApiRouter::new()
+        .routes(routes!(workspace::read_health))
+        .routes(routes!(workspace::read_openapi))
+        .routes(routes!(live::connect))
+}
+
+/// The OpenAPI document of the interface.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let routes = guarded().merge(open());
+    OpenApiRouter::<Context>::with_openapi(Document::openapi())
+        .nest(freehold_api::BASE_PATH, routes)
+        .into_openapi()
+}
+
+/// The whole server: the interface, the live connection and the web app.
+pub(crate) fn router(context: Context, port: u16) -> Router {
+    let guarded = guarded().split_for_parts().0;
+    let guarded = guarded.layer(middleware::from_fn_with_state(context.clone(), require_token));
+    let interface = guarded.merge(open().split_for_parts().0);
+    let interface = interface.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).with_state(context);
+    let interface = interface.fallback(problem::unknown_path);
+    Router::new()
+        .nest(freehold_api::BASE_PATH, interface)
+        .route("/api/{*path}", axum::routing::any(problem::unknown_path))
+        .merge(assets::router())
+        .layer(middleware::from_fn(assets::secure))
+        .layer(middleware::from_fn_with_state(OwnNames::new(port), require_own_names))
+}
