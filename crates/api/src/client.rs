@@ -1,1 +1,313 @@
 //! A typed client for the HTTP interface and the live connection; blocking.
+
+mod live;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ureq::http::{Method, Request, StatusCode};
+
+use crate::BASE_PATH;
+use crate::agent::{AddAgentProfile, AgentProfile};
+use crate::cleanup::{CleanupDecision, CleanupJob, CleanupQuery, CloseQuery, CloseReport};
+use crate::error::ErrorBody;
+use crate::repository::{AddRepository, Branch, Repository, RepositoryAdded};
+use crate::session::{
+    MessagePage, MessageQuery, NewSession, PermissionAnswer, Prompt, Session, SessionDeleted,
+};
+use crate::task::{
+    DiffQuery, FileDiff, NewTask, RepositoryChanges, TaskDetail, TaskPage, TaskQuery, UpdateTask,
+};
+use crate::workspace::{Health, ServerInfo, Workspace};
+
+pub use live::LiveStream;
+
+/// The longest answer that is read, in bytes.
+const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Says why a call brought no answer of its kind.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The server answered that it does not do it.
+    #[error("{}", .body.message)]
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// What the server said.
+        body: ErrorBody,
+    },
+    /// No connection, or none to the end.
+    #[error("the server at {address} cannot be reached: {reason}")]
+    Unreachable {
+        /// The address.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+    /// The server answered something that this client does not understand.
+    #[error("the server at {address} gave an answer that cannot be read: {reason}")]
+    Unreadable {
+        /// The address.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Asks one server.
+#[derive(Debug, Clone)]
+pub struct Client {
+    agent: ureq::Agent,
+    address: String,
+    token: String,
+}
+
+impl Client {
+    /// Makes a client for a server at `host:port`; connects only when it is used.
+    #[must_use]
+    pub fn new(address: &str, token: &str) -> Self {
+        // Answers with an error status are read like others; a proxy is never between a machine and itself.
+        let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build();
+        Self { agent: config.into(), address: address.to_owned(), token: token.to_owned() }
+    }
+
+    /// Asks whether the server is up.
+    pub fn health(&self) -> Result<Health, ClientError> {
+        self.get("/health")
+    }
+
+    /// Reads about the server.
+    pub fn server(&self) -> Result<ServerInfo, ClientError> {
+        self.get("/server")
+    }
+
+    /// Lists the workspaces with their boards.
+    pub fn workspaces(&self) -> Result<Vec<Workspace>, ClientError> {
+        self.get("/workspaces")
+    }
+
+    /// Lists the registered repositories.
+    pub fn repositories(&self) -> Result<Vec<Repository>, ClientError> {
+        self.get("/repositories")
+    }
+
+    /// Registers a repository.
+    pub fn add_repository(&self, request: &AddRepository) -> Result<RepositoryAdded, ClientError> {
+        self.send(Method::POST, "/repositories", request)
+    }
+
+    /// Lists the branches of a repository.
+    pub fn branches(&self, repository_id: &str) -> Result<Vec<Branch>, ClientError> {
+        self.get(&format!("/repositories/{}/branches", escape(repository_id)))
+    }
+
+    /// Lists the agents.
+    pub fn agents(&self) -> Result<Vec<AgentProfile>, ClientError> {
+        self.get("/agents")
+    }
+
+    /// Stores a custom agent.
+    pub fn add_agent(&self, request: &AddAgentProfile) -> Result<AgentProfile, ClientError> {
+        self.send(Method::POST, "/agents", request)
+    }
+
+    /// Lists a page of tasks.
+    pub fn tasks(&self, query: &TaskQuery) -> Result<TaskPage, ClientError> {
+        self.get(&format!("/tasks{}", search(query)))
+    }
+
+    /// Stores a task.
+    pub fn create_task(&self, request: &NewTask) -> Result<TaskDetail, ClientError> {
+        self.send(Method::POST, "/tasks", request)
+    }
+
+    /// Reads a task.
+    pub fn task(&self, id: &str) -> Result<TaskDetail, ClientError> {
+        self.get(&format!("/tasks/{}", escape(id)))
+    }
+
+    /// Changes a task.
+    pub fn update_task(&self, id: &str, request: &UpdateTask) -> Result<TaskDetail, ClientError> {
+        self.send(Method::PATCH, &format!("/tasks/{}", escape(id)), request)
+    }
+
+    /// Makes a task's workspace and opens its first session.
+    pub fn start_task(&self, id: &str) -> Result<TaskDetail, ClientError> {
+        self.send(Method::POST, &format!("/tasks/{}/start", escape(id)), &())
+    }
+
+    /// Archives a task.
+    pub fn archive_task(&self, id: &str) -> Result<CleanupJob, ClientError> {
+        self.send(Method::POST, &format!("/tasks/{}/archive", escape(id)), &())
+    }
+
+    /// Deletes a task.
+    pub fn delete_task(&self, id: &str) -> Result<CleanupJob, ClientError> {
+        self.delete(&format!("/tasks/{}", escape(id)))
+    }
+
+    /// Reads what closing a task would give back and what is at stake.
+    pub fn close_report(&self, id: &str, query: &CloseQuery) -> Result<CloseReport, ClientError> {
+        self.get(&format!("/tasks/{}/close-report{}", escape(id), search(query)))
+    }
+
+    /// Lists the changed files of a task.
+    pub fn changes(&self, task_id: &str) -> Result<Vec<RepositoryChanges>, ClientError> {
+        self.get(&format!("/tasks/{}/changes", escape(task_id)))
+    }
+
+    /// Reads one file's diff.
+    pub fn diff(&self, task_id: &str, query: &DiffQuery) -> Result<FileDiff, ClientError> {
+        self.get(&format!("/tasks/{}/diff{}", escape(task_id), search(query)))
+    }
+
+    /// Opens a session of a task.
+    pub fn create_session(&self, task_id: &str, request: &NewSession) -> Result<Session, ClientError> {
+        self.send(Method::POST, &format!("/tasks/{}/sessions", escape(task_id)), request)
+    }
+
+    /// Reads a session.
+    pub fn session(&self, id: &str) -> Result<Session, ClientError> {
+        self.get(&format!("/sessions/{}", escape(id)))
+    }
+
+    /// Deletes a session.
+    pub fn delete_session(&self, id: &str) -> Result<SessionDeleted, ClientError> {
+        self.delete(&format!("/sessions/{}", escape(id)))
+    }
+
+    /// Sends a prompt.
+    pub fn prompt(&self, id: &str, request: &Prompt) -> Result<Session, ClientError> {
+        self.send(Method::POST, &format!("/sessions/{}/prompt", escape(id)), request)
+    }
+
+    /// Asks the agent to end its turn.
+    pub fn cancel_turn(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::POST, &format!("/sessions/{}/cancel", escape(id)), &())
+    }
+
+    /// Ends a session's agent.
+    pub fn stop_session(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::POST, &format!("/sessions/{}/stop", escape(id)), &())
+    }
+
+    /// Answers a permission request.
+    pub fn answer_permission(
+        &self,
+        session_id: &str,
+        request_id: &str,
+        answer: &PermissionAnswer,
+    ) -> Result<Session, ClientError> {
+        let path = format!("/sessions/{}/permissions/{}", escape(session_id), escape(request_id));
+        self.send(Method::POST, &path, answer)
+    }
+
+    /// Reads a page of a conversation.
+    pub fn messages(&self, session_id: &str, query: &MessageQuery) -> Result<MessagePage, ClientError> {
+        self.get(&format!("/sessions/{}/messages{}", escape(session_id), search(query)))
+    }
+
+    /// Lists cleanup jobs.
+    pub fn cleanup_jobs(&self, query: &CleanupQuery) -> Result<Vec<CleanupJob>, ClientError> {
+        self.get(&format!("/cleanup-jobs{}", search(query)))
+    }
+
+    /// Reads a cleanup job.
+    pub fn cleanup_job(&self, id: &str) -> Result<CleanupJob, ClientError> {
+        self.get(&format!("/cleanup-jobs/{}", escape(id)))
+    }
+
+    /// Decides a cleanup job.
+    pub fn decide_cleanup_job(&self, id: &str, request: &CleanupDecision) -> Result<CleanupJob, ClientError> {
+        self.send(Method::POST, &format!("/cleanup-jobs/{}/decision", escape(id)), request)
+    }
+
+    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::GET, path, Vec::new())
+    }
+
+    fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::DELETE, path, Vec::new())
+    }
+
+    fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| self.unreadable(&error))?;
+        self.call(method, path, body)
+    }
+
+    fn call<T: DeserializeOwned>(&self, method: Method, path: &str, body: Vec<u8>) -> Result<T, ClientError> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("http://{}{BASE_PATH}{path}", self.address))
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", "application/json")
+            .body(body)
+            .map_err(|error| self.unreadable(&error))?;
+        let mut answer = self.agent.run(request).map_err(|error| self.unreachable(&error))?;
+        let status = answer.status();
+        let bytes = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec();
+        let bytes = bytes.map_err(|error| self.unreachable(&error))?;
+        if status.is_success() {
+            return serde_json::from_slice(&bytes).map_err(|error| self.unreadable(&error));
+        }
+        Err(self.refused(status, &bytes))
+    }
+
+    fn refused(&self, status: StatusCode, bytes: &[u8]) -> ClientError {
+        match serde_json::from_slice(bytes) {
+            Ok(body) => ClientError::Refused { status: status.as_u16(), body },
+            Err(_) => ClientError::Unreadable {
+                address: self.address.clone(),
+                reason: format!("status {status} without an explanation"),
+            },
+        }
+    }
+
+    fn unreachable(&self, error: &dyn std::fmt::Display) -> ClientError {
+        ClientError::Unreachable { address: self.address.clone(), reason: error.to_string() }
+    }
+
+    fn unreadable(&self, error: &dyn std::fmt::Display) -> ClientError {
+        ClientError::Unreadable { address: self.address.clone(), reason: error.to_string() }
+    }
+}
+
+/// The query of an address from a flat shape whose absent fields are left out.
+fn search(query: &impl Serialize) -> String {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(query) else { return String::new() };
+    let mut search = String::new();
+    for (name, value) in fields {
+        let text = match value {
+            serde_json::Value::Null => continue,
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let mark = if search.is_empty() { '?' } else { '&' };
+        search.push_str(&format!("{mark}{name}={}", escape(&text)));
+    }
+    search
+}
+
+/// Escapes everything but letters, digits and `-._~`.
+fn escape(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_leaves_out_what_is_absent_and_escapes_the_rest() {
+        let query = TaskQuery { query: Some("a b&c=é".into()), limit: Some(5), ..TaskQuery::default() };
+        assert_eq!(search(&query), "?limit=5&query=a%20b%26c%3D%C3%A9");
+        assert_eq!(search(&TaskQuery::default()), "");
+    }
+}

@@ -21,6 +21,7 @@ pub struct LiveHello {
 /// A frame of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "frame", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "nearly every frame is an event")]
 pub enum LiveFrame {
     /// The hello was accepted; events after `since` follow.
     Ready {
