@@ -1,10 +1,79 @@
 //! Cleanup jobs: the durable intent to give resources back, claimed by workers with a lease and a fence.
+//!
+//! A claim raises the row's *fence*. What a worker writes afterwards names the fence it was given, so a worker
+//! whose *lease* ran out and whose job another took over changes nothing.
 
-use freehold_domain::cleanup::{CleanupJob, CleanupState, ResourceSnapshot, Stake};
+use freehold_domain::cleanup::{CleanupJob, CleanupState, Lease, ResourceSnapshot, Stake};
 use freehold_domain::clock::Timestamp;
 use freehold_domain::id::{CleanupJobId, NodeId, TaskId};
 
-use crate::{StoreError, Tx};
+use crate::row::Fields;
+use crate::statement::statements;
+use crate::value::params;
+use crate::{StoreError, Tx, task};
+
+const TABLE: &str = "task_resource_cleanup_jobs";
+const NOUN: &str = "cleanup job";
+
+macro_rules! columns {
+    () => {
+        "id, operation_id, task_id, task_title, trigger, state, resource_snapshot, attempts, next_attempt_at, \
+         lease_owner, lease_expires_at, fence, last_error, stakes, keep_branches, created_at, updated_at, completed_at"
+    };
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT ", columns!(), " FROM task_resource_cleanup_jobs ", $rest)
+    };
+}
+
+statements! {
+    INSERT = concat!(
+        "INSERT INTO task_resource_cleanup_jobs (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ",
+        "$11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT (operation_id) DO NOTHING"
+    );
+    FIND_BY_OPERATION = select!("WHERE operation_id = $1");
+    STORE_SNAPSHOT =
+        "UPDATE task_resource_cleanup_jobs SET resource_snapshot = $1, updated_at = $2 WHERE id = $3";
+    CLAIM = concat!(
+        "UPDATE task_resource_cleanup_jobs SET state = 'running', lease_owner = $1, lease_expires_at = $2, ",
+        "fence = fence + 1, attempts = attempts + 1, next_attempt_at = NULL, updated_at = $3 WHERE id = (",
+        "SELECT id FROM task_resource_cleanup_jobs WHERE state = 'pending' ",
+        "OR (state = 'retry_wait' AND (next_attempt_at IS NULL OR next_attempt_at <= $3)) ",
+        "OR (state = 'running' AND (lease_expires_at IS NULL OR lease_expires_at <= $3)) ",
+        "ORDER BY created_at, id LIMIT 1/*pg  FOR UPDATE SKIP LOCKED*/) RETURNING ", columns!()
+    );
+    HEARTBEAT =
+        "UPDATE task_resource_cleanup_jobs SET lease_expires_at = $1, updated_at = $2 \
+         WHERE id = $3 AND fence = $4 AND state = 'running'";
+    FINISH =
+        "UPDATE task_resource_cleanup_jobs SET state = $1, next_attempt_at = $2, last_error = $3, stakes = $4, \
+         completed_at = $5, updated_at = $6, lease_owner = '', lease_expires_at = NULL \
+         WHERE id = $7 AND fence = $8 AND state = 'running'";
+    FIND = select!("WHERE id = $1");
+    LOCK = select!("WHERE id = $1/*pg  FOR UPDATE*/");
+    LIST = select!(
+        "WHERE ($1 = '' OR task_id = $1) AND ($2 = '' OR state = $2) ORDER BY created_at DESC, id DESC"
+    );
+    UNFINISHED_OF = select!(
+        "WHERE task_id = $1 AND state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created_at, id"
+    );
+    LIST_PREPARED = select!("WHERE state = 'prepared' ORDER BY created_at, id");
+    ACTIVATE =
+        "UPDATE task_resource_cleanup_jobs SET state = 'pending', updated_at = $1 WHERE id = $2";
+    REQUEUE =
+        "UPDATE task_resource_cleanup_jobs SET state = 'pending', attempts = 0, stakes = '[]', completed_at = NULL, \
+         updated_at = $1 WHERE id = $2";
+    CANCEL =
+        "UPDATE task_resource_cleanup_jobs SET state = 'cancelled', stakes = '[]', next_attempt_at = NULL, \
+         completed_at = $1, updated_at = $2 WHERE id = $3";
+    NEXT_DUE =
+        "SELECT MIN(CASE state WHEN 'running' THEN lease_expires_at WHEN 'retry_wait' THEN next_attempt_at \
+         ELSE created_at END) FROM task_resource_cleanup_jobs WHERE state IN ('pending', 'retry_wait', 'running')";
+    SET_KEEP_BRANCHES =
+        "UPDATE task_resource_cleanup_jobs SET keep_branches = $1, updated_at = $2 WHERE id = $3";
+}
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +101,56 @@ pub enum CleanupOutcome {
     },
 }
 
-/// Stores a prepared job, a barrier from now on; gives the stored job of the same operation if there is one.
-pub fn insert_prepared(tx: &mut Tx<'_>, job: &CleanupJob) -> Result<CleanupJob, StoreError> {
-    todo!()
+impl CleanupOutcome {
+    fn state(&self) -> CleanupState {
+        match self {
+            Self::Succeeded => CleanupState::Succeeded,
+            Self::RetryWait { .. } => CleanupState::RetryWait,
+            Self::NeedsDecision { .. } => CleanupState::NeedsDecision,
+            Self::Failed { .. } => CleanupState::Failed,
+        }
+    }
+
+    fn error(&self) -> &str {
+        match self {
+            Self::Succeeded => "",
+            Self::RetryWait { error, .. } | Self::NeedsDecision { error, .. } | Self::Failed { error } => {
+                error
+            }
+        }
+    }
 }
+
+/// Stores a prepared job, a barrier from now on; gives the stored job of the same operation if there is one.
+/// Locks the task's row first, as those who store sessions and environments do.
+pub fn insert_prepared(tx: &mut Tx<'_>, job: &CleanupJob) -> Result<CleanupJob, StoreError> {
+    task::find_locked(tx, &job.task_id)?;
+    let lease_owner = job.lease.as_ref().map_or("", |lease| lease.owner.as_str());
+    let values = params![
+        job.id.as_str(),
+        &job.operation_id,
+        job.task_id.as_str(),
+        &job.task_title,
+        job.trigger.as_str(),
+        CleanupState::Prepared.as_str(),
+        to_json(&job.snapshot)?,
+        job.attempts,
+        job.next_attempt_at,
+        lease_owner,
+        job.lease.as_ref().map(|lease| lease.expires_at),
+        job.fence,
+        &job.last_error,
+        to_json(&job.stakes)?,
+        job.keep_branches,
+        job.created_at,
+        job.updated_at,
+        job.completed_at,
+    ];
+    tx.execute(&INSERT, values)?;
+    let stored = tx.row(&FIND_BY_OPERATION, params![&job.operation_id], TABLE, read)?;
+    stored.ok_or_else(|| absent(&job.id))
+}
+
 /// Stores what a prepared job gives back.
 pub fn store_snapshot(
     tx: &mut Tx<'_>,
@@ -43,12 +158,50 @@ pub fn store_snapshot(
     snapshot: &ResourceSnapshot,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    tx.change(&STORE_SNAPSHOT, params![to_json(snapshot)?, now, id.as_str()], NOUN, id.as_str())
 }
+
+fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::database("write a cleanup job as JSON", error))
+}
+
+fn absent(id: &CleanupJobId) -> StoreError {
+    StoreError::NotFound { noun: NOUN, id: id.to_string() }
+}
+
 /// Lets workers claim a prepared job.
 pub fn activate(tx: &mut Tx<'_>, id: &CleanupJobId, now: Timestamp) -> Result<(), StoreError> {
-    todo!()
+    require_step_from(tx, id, &[CleanupState::Prepared], CleanupState::Pending)?;
+    tx.execute(&ACTIVATE, params![now, id.as_str()]).map(drop)
 }
+
+/// Makes a job that waits for a decision, or was given up, due again with a fresh count of attempts.
+pub fn requeue(tx: &mut Tx<'_>, id: &CleanupJobId, now: Timestamp) -> Result<(), StoreError> {
+    let from = [CleanupState::NeedsDecision, CleanupState::Failed];
+    require_step_from(tx, id, &from, CleanupState::Pending)?;
+    tx.execute(&REQUEUE, params![now, id.as_str()]).map(drop)
+}
+
+/// Calls a job off.
+pub fn cancel(tx: &mut Tx<'_>, id: &CleanupJobId, now: Timestamp) -> Result<(), StoreError> {
+    require_step_from(tx, id, CleanupState::ALL, CleanupState::Cancelled)?;
+    tx.execute(&CANCEL, params![now, now, id.as_str()]).map(drop)
+}
+
+/// Locks a job; fails unless it is in one of the states and can go from there to `next`.
+fn require_step_from(
+    tx: &mut Tx<'_>,
+    id: &CleanupJobId,
+    states: &[CleanupState],
+    next: CleanupState,
+) -> Result<(), StoreError> {
+    let job = tx.row(&LOCK, params![id.as_str()], TABLE, read)?.ok_or_else(|| absent(id))?;
+    if states.contains(&job.state) && job.state.step(next).is_ok() {
+        return Ok(());
+    }
+    Err(StoreError::CleanupStep { job_id: job.id, from: job.state, to: next })
+}
+
 /// Claims the oldest job that is due: pending, waiting for its retry, or running with an expired lease.
 pub fn claim_next(
     tx: &mut Tx<'_>,
@@ -56,8 +209,9 @@ pub fn claim_next(
     now: Timestamp,
     lease_ms: i64,
 ) -> Result<Option<CleanupJob>, StoreError> {
-    todo!()
+    tx.row(&CLAIM, params![node.as_str(), now.plus_millis(lease_ms), now], TABLE, read)
 }
+
 /// Extends a lease; false when the claim was lost.
 pub fn heartbeat(
     tx: &mut Tx<'_>,
@@ -66,9 +220,11 @@ pub fn heartbeat(
     now: Timestamp,
     lease_ms: i64,
 ) -> Result<bool, StoreError> {
-    todo!()
+    let values = params![now.plus_millis(lease_ms), now, id.as_str(), fence];
+    Ok(tx.execute(&HEARTBEAT, values)? > 0)
 }
-/// Records how an attempt ended; fails when the claim was lost.
+
+/// Records how an attempt ended; fails with [`StoreError::StaleFence`] when the claim was lost.
 pub fn finish(
     tx: &mut Tx<'_>,
     id: &CleanupJobId,
@@ -76,44 +232,66 @@ pub fn finish(
     outcome: &CleanupOutcome,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    let state = outcome.state();
+    let (mut at, mut stakes): (Option<Timestamp>, &[Stake]) = (None, &[]);
+    match outcome {
+        CleanupOutcome::RetryWait { at: retry_at, .. } => at = Some(*retry_at),
+        CleanupOutcome::NeedsDecision { stakes: found, .. } => stakes = found,
+        CleanupOutcome::Succeeded | CleanupOutcome::Failed { .. } => {}
+    }
+    let completed_at = state.is_final().then_some(now);
+    let values = params![
+        state.as_str(),
+        at,
+        outcome.error(),
+        to_json(&stakes)?,
+        completed_at,
+        now,
+        id.as_str(),
+        fence
+    ];
+    match tx.execute(&FINISH, values)? {
+        0 => Err(StoreError::StaleFence { job_id: id.clone(), fence }),
+        _ => Ok(()),
+    }
 }
+
 /// Finds a job.
 pub fn find(tx: &mut Tx<'_>, id: &CleanupJobId) -> Result<Option<CleanupJob>, StoreError> {
-    todo!()
+    tx.row(&FIND, params![id.as_str()], TABLE, read)
 }
+
 /// Finds a job; fails when it is absent.
 pub fn require(tx: &mut Tx<'_>, id: &CleanupJobId) -> Result<CleanupJob, StoreError> {
-    todo!()
+    find(tx, id)?.ok_or_else(|| absent(id))
 }
+
 /// Lists jobs, of one task and in one state when given, newest first.
 pub fn list(
     tx: &mut Tx<'_>,
     task: Option<&TaskId>,
     state: Option<CleanupState>,
 ) -> Result<Vec<CleanupJob>, StoreError> {
-    todo!()
+    let values = params![task.map_or("", TaskId::as_str), state.map_or("", CleanupState::as_str)];
+    tx.rows(&LIST, values, TABLE, read)
 }
+
 /// Finds the unfinished job that forbids new sessions and worktrees for a task.
 pub fn barrier_of(tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<CleanupJob>, StoreError> {
-    todo!()
+    let unfinished = tx.rows(&UNFINISHED_OF, params![task.as_str()], TABLE, read)?;
+    Ok(unfinished.into_iter().find(|job| job.trigger.is_barrier()))
 }
+
 /// Lists the prepared jobs, oldest first.
 pub fn list_prepared(tx: &mut Tx<'_>) -> Result<Vec<CleanupJob>, StoreError> {
-    todo!()
+    tx.rows(&LIST_PREPARED, params![], TABLE, read)
 }
-/// Makes a job that waits for a decision, or was given up, due again with a fresh count of attempts.
-pub fn requeue(tx: &mut Tx<'_>, id: &CleanupJobId, now: Timestamp) -> Result<(), StoreError> {
-    todo!()
-}
-/// Calls a job off.
-pub fn cancel(tx: &mut Tx<'_>, id: &CleanupJobId, now: Timestamp) -> Result<(), StoreError> {
-    todo!()
-}
-/// When the next job is due, counting expiries of leases.
+
+/// When the next job is due, counting expiries of leases; a past instant when one is due already.
 pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
-    todo!()
+    Ok(tx.row(&NEXT_DUE, params![], TABLE, |fields| fields.optional_instant())?.flatten())
 }
+
 /// Records a person's decision about branches that the trigger would remove.
 pub fn set_keep_branches(
     tx: &mut Tx<'_>,
@@ -121,5 +299,32 @@ pub fn set_keep_branches(
     keep: bool,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    tx.change(&SET_KEEP_BRANCHES, params![keep, now, id.as_str()], NOUN, id.as_str())
+}
+
+fn read(fields: &mut Fields<'_>) -> Result<CleanupJob, StoreError> {
+    Ok(CleanupJob {
+        id: fields.parse()?,
+        operation_id: fields.text()?,
+        task_id: fields.parse()?,
+        task_title: fields.text()?,
+        trigger: fields.parse()?,
+        state: fields.parse()?,
+        snapshot: fields.json()?,
+        attempts: fields.int()?,
+        next_attempt_at: fields.optional_instant()?,
+        lease: read_lease(fields)?,
+        fence: fields.int()?,
+        last_error: fields.text()?,
+        stakes: fields.json()?,
+        keep_branches: fields.flag()?,
+        created_at: fields.instant()?,
+        updated_at: fields.instant()?,
+        completed_at: fields.optional_instant()?,
+    })
+}
+
+fn read_lease(fields: &mut Fields<'_>) -> Result<Option<Lease>, StoreError> {
+    let (owner, expires_at) = (fields.optional()?, fields.optional_instant()?);
+    Ok(owner.zip(expires_at).map(|(owner, expires_at)| Lease { owner, expires_at }))
 }

@@ -1,31 +1,131 @@
 //! Task environments: the only record of what a task owns on disk.
+//!
+//! Invariant: an environment or a session is stored only while the task is open and no barrier job of it is
+//! unfinished. Storing either and reserving a barrier lock the task's row first, so one of two that race sees
+//! the other.
 
 use freehold_domain::clock::Timestamp;
-use freehold_domain::environment::{EnvironmentRepo, EnvironmentStatus, TaskEnvironment};
+use freehold_domain::environment::{EnvironmentRepo, EnvironmentStatus, TaskEnvironment, WorktreeOrigin};
 use freehold_domain::id::{EnvironmentId, EnvironmentRepoId, TaskId};
 
-use crate::{StoreError, Tx};
+use crate::row::Fields;
+use crate::statement::statements;
+use crate::value::{Value, params};
+use crate::{StoreError, Tx, cleanup, task};
 
-/// Stores what a task owns now, unless a barrier or the task's end forbids it.
+const TABLE: &str = "task_environments";
+
+macro_rules! columns {
+    () => {
+        "id, task_id, executor_type, executor_id, status, workspace_path, task_dir_name, created_at, updated_at"
+    };
+}
+
+statements! {
+    INSERT = concat!(
+        "INSERT INTO task_environments (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+    );
+    INSERT_REPO =
+        "INSERT INTO task_environment_repos (id, task_environment_id, repository_id, branch_slug, worktree_id, \
+         worktree_path, worktree_branch, position, error_message, status, created_at, updated_at, merged_at, deleted_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    INSERT_ORIGIN =
+        "INSERT INTO task_environment_repo_origins (environment_repo_id, base_branch, base_commit, registration, \
+         device, inode) VALUES ($1, $2, $3, $4, $5, $6)";
+    FIND_BY_TASK = concat!("SELECT ", columns!(), " FROM task_environments WHERE task_id = $1");
+    FIND = concat!("SELECT ", columns!(), " FROM task_environments WHERE id = $1");
+    REPOS =
+        "SELECT r.id, r.task_environment_id, r.repository_id, r.branch_slug, r.worktree_id, r.worktree_path, \
+         r.worktree_branch, r.position, r.error_message, r.status, r.created_at, r.updated_at, r.merged_at, \
+         r.deleted_at, o.environment_repo_id, o.base_branch, o.base_commit, o.registration, o.device, o.inode \
+         FROM task_environment_repos r \
+         LEFT JOIN task_environment_repo_origins o ON o.environment_repo_id = r.id \
+         WHERE r.task_environment_id = $1 ORDER BY r.position, r.id";
+    SET_STATUS = "UPDATE task_environments SET status = $1, updated_at = $2 WHERE id = $3";
+    MARK_REPO_DELETED =
+        "UPDATE task_environment_repos SET status = 'deleted', deleted_at = $1, updated_at = $2 WHERE id = $3";
+    UNLINK_SESSIONS = "UPDATE task_sessions SET task_environment_id = '' WHERE task_environment_id = $1";
+    DELETE = "DELETE FROM task_environments WHERE id = $1";
+}
+
+/// Stores what a task owns now: the environment, its repositories and their origins.
+///
+/// Fails with [`StoreError::TaskClosed`] when the task is archived or deleted, and with
+/// [`StoreError::Barrier`] while a cleanup job holds the task.
 pub fn insert_ready(
     tx: &mut Tx<'_>,
     environment: &TaskEnvironment,
     repos: &[EnvironmentRepo],
 ) -> Result<(), StoreError> {
-    todo!()
+    require_open(tx, &environment.task_id)?;
+    let values = params![
+        environment.id.as_str(),
+        environment.task_id.as_str(),
+        &environment.executor_type,
+        environment.executor_id.as_ref().map_or("", |id| id.as_str()),
+        environment.status.as_str(),
+        &environment.workspace_path,
+        &environment.task_dir_name,
+        environment.created_at,
+        environment.updated_at,
+    ];
+    tx.execute(&INSERT, values)?;
+    let rows: Vec<Vec<Value<'_>>> = repos.iter().map(repo_values).collect();
+    tx.execute_many(&INSERT_REPO, &rows)?;
+    let origins: Vec<Vec<Value<'_>>> = repos.iter().filter_map(origin_values).collect();
+    tx.execute_many(&INSERT_ORIGIN, &origins)
 }
+
+/// Locks a task's row; fails unless the task may get a new session or environment.
+pub(crate) fn require_open(tx: &mut Tx<'_>, id: &TaskId) -> Result<(), StoreError> {
+    let task = task::lock(tx, id)?;
+    if let Some(job) = cleanup::barrier_of(tx, id)? {
+        return Err(StoreError::Barrier { task_id: job.task_id, job_id: job.id, trigger: job.trigger });
+    }
+    if task.is_open() { Ok(()) } else { Err(StoreError::TaskClosed { task_id: task.id }) }
+}
+
+fn repo_values(repo: &EnvironmentRepo) -> Vec<Value<'_>> {
+    params![
+        repo.id.as_str(),
+        repo.environment_id.as_str(),
+        repo.repository_id.as_str(),
+        &repo.branch_slug,
+        repo.worktree_id.as_ref().map_or("", |id| id.as_str()),
+        &repo.worktree_path,
+        &repo.worktree_branch,
+        repo.position,
+        &repo.error_message,
+        repo.status.as_str(),
+        repo.created_at,
+        repo.updated_at,
+        repo.merged_at,
+        repo.deleted_at,
+    ]
+    .to_vec()
+}
+
+fn origin_values(repo: &EnvironmentRepo) -> Option<Vec<Value<'_>>> {
+    let WorktreeOrigin { base_branch, base_commit, registration, device, inode } = repo.origin.as_ref()?;
+    let (device, inode) = (device.cast_signed(), inode.cast_signed());
+    Some(params![repo.id.as_str(), base_branch, base_commit, registration, device, inode].to_vec())
+}
+
 /// Finds the environment of a task.
 pub fn find_by_task(tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<TaskEnvironment>, StoreError> {
-    todo!()
+    tx.row(&FIND_BY_TASK, params![task.as_str()], TABLE, read)
 }
+
 /// Finds an environment.
 pub fn find(tx: &mut Tx<'_>, id: &EnvironmentId) -> Result<Option<TaskEnvironment>, StoreError> {
-    todo!()
+    tx.row(&FIND, params![id.as_str()], TABLE, read)
 }
+
 /// Lists an environment's repositories, in order.
 pub fn repos_of(tx: &mut Tx<'_>, environment: &EnvironmentId) -> Result<Vec<EnvironmentRepo>, StoreError> {
-    todo!()
+    tx.rows(&REPOS, params![environment.as_str()], "task_environment_repos", read_repo)
 }
+
 /// Sets whether an environment can be worked in.
 pub fn set_status(
     tx: &mut Tx<'_>,
@@ -33,13 +133,65 @@ pub fn set_status(
     status: EnvironmentStatus,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    tx.change(&SET_STATUS, params![status.as_str(), now, id.as_str()], "environment", id.as_str())
 }
+
 /// Records that a repository's worktree was given back.
 pub fn mark_repo_deleted(tx: &mut Tx<'_>, id: &EnvironmentRepoId, now: Timestamp) -> Result<(), StoreError> {
-    todo!()
+    let values = params![now, now, id.as_str()];
+    tx.change(&MARK_REPO_DELETED, values, "environment repository", id.as_str())
 }
+
 /// Deletes an environment with its repositories and unlinks its task's sessions; false when it was gone.
 pub fn delete(tx: &mut Tx<'_>, id: &EnvironmentId) -> Result<bool, StoreError> {
-    todo!()
+    tx.execute(&UNLINK_SESSIONS, params![id.as_str()])?;
+    Ok(tx.execute(&DELETE, params![id.as_str()])? > 0)
+}
+
+fn read(fields: &mut Fields<'_>) -> Result<TaskEnvironment, StoreError> {
+    Ok(TaskEnvironment {
+        id: fields.parse()?,
+        task_id: fields.parse()?,
+        executor_type: fields.text()?,
+        executor_id: fields.optional()?,
+        status: fields.parse()?,
+        workspace_path: fields.text()?,
+        task_dir_name: fields.text()?,
+        created_at: fields.instant()?,
+        updated_at: fields.instant()?,
+    })
+}
+
+fn read_repo(fields: &mut Fields<'_>) -> Result<EnvironmentRepo, StoreError> {
+    Ok(EnvironmentRepo {
+        id: fields.parse()?,
+        environment_id: fields.parse()?,
+        repository_id: fields.parse()?,
+        branch_slug: fields.text()?,
+        worktree_id: fields.optional()?,
+        worktree_path: fields.text()?,
+        worktree_branch: fields.text()?,
+        position: fields.int()?,
+        error_message: fields.text()?,
+        status: fields.parse()?,
+        created_at: fields.instant()?,
+        updated_at: fields.instant()?,
+        merged_at: fields.optional_instant()?,
+        deleted_at: fields.optional_instant()?,
+        origin: read_origin(fields)?,
+    })
+}
+
+fn read_origin(fields: &mut Fields<'_>) -> Result<Option<WorktreeOrigin>, StoreError> {
+    fields.begin("task_environment_repo_origins");
+    if fields.optional::<EnvironmentRepoId>()?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(WorktreeOrigin {
+        base_branch: fields.text()?,
+        base_commit: fields.text()?,
+        registration: fields.text()?,
+        device: fields.bits()?,
+        inode: fields.bits()?,
+    }))
 }

@@ -15,11 +15,16 @@ mod home_lock;
 pub mod message;
 pub mod node;
 pub mod repository;
+mod row;
+mod schema;
 pub mod session;
+mod statement;
 mod store;
 pub mod task;
 mod transaction;
 mod url;
+mod value;
+mod worker;
 pub mod workflow;
 pub mod workspace;
 

@@ -1,89 +1,109 @@
 //! Tasks and the repositories they work on.
 
-use freehold_domain::cleanup::CleanupState;
+pub(crate) mod list;
+
 use freehold_domain::clock::Timestamp;
-use freehold_domain::environment::EnvironmentStatus;
-use freehold_domain::id::{StepId, TaskId, WorkspaceId};
+use freehold_domain::id::{StepId, TaskId};
 use freehold_domain::repository::TaskRepository;
-use freehold_domain::session::SessionState;
 use freehold_domain::task::{Task, TaskState};
 
+use crate::row::Fields;
+use crate::statement::statements;
+use crate::value::{Value, params};
 use crate::{StoreError, Tx};
 
-/// Chooses the tasks of a list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TaskFilter {
-    /// Only tasks in this column.
-    pub step: Option<StepId>,
-    /// Archived tasks instead of open ones. A task whose deletion is under way counts as what it was before.
-    pub archived: bool,
-    /// Only tasks whose title holds this text, in any case of letters.
-    pub query: Option<String>,
+pub use list::{Page, TaskCursor, TaskFilter, TaskListItem, find_item, list_page};
+
+const TABLE: &str = "tasks";
+const NOUN: &str = "task";
+
+macro_rules! columns {
+    () => {
+        "id, workspace_id, workflow_id, workflow_step_id, title, description, state, error_message, \
+         position, agent_profile_id, start_requested, archived_at, deleted_at, created_at, updated_at"
+    };
 }
 
-/// Where a page ends: the place of its last task in board order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskCursor {
-    /// The task's place within its column.
-    pub position: i64,
-    /// The task.
-    pub id: TaskId,
-}
-
-/// One page of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page<T> {
-    /// The items, in order.
-    pub items: Vec<T>,
-    /// Where the next page begins; none on the last.
-    pub next: Option<TaskCursor>,
-}
-
-/// A task with what a board shows of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskListItem {
-    /// The task.
-    pub task: Task,
-    /// The names of its repositories, in order.
-    pub repository_names: Vec<String>,
-    /// The state of its primary session.
-    pub session_state: Option<SessionState>,
-    /// The state of its environment.
-    pub environment_status: Option<EnvironmentStatus>,
-    /// The state of its newest unfinished cleanup job.
-    pub open_job_state: Option<CleanupState>,
+statements! {
+    INSERT = concat!(
+        "INSERT INTO tasks (", columns!(), ") ",
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+    );
+    INSERT_REPOSITORY =
+        "INSERT INTO task_repositories (id, task_id, repository_id, base_branch, position, created_at, updated_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    FIND = concat!("SELECT ", columns!(), " FROM tasks WHERE id = $1");
+    LOCK = concat!("SELECT ", columns!(), " FROM tasks WHERE id = $1/*pg  FOR UPDATE*/");
+    UPDATE_STATE = "UPDATE tasks SET state = $1, error_message = $2, updated_at = $3 WHERE id = $4";
+    RENAME = "UPDATE tasks SET title = $1, updated_at = $2 WHERE id = $3";
+    MOVE = "UPDATE tasks SET workflow_step_id = $1, position = $2, updated_at = $3 WHERE id = $4";
+    NEXT_POSITION = "SELECT COALESCE(MAX(position), -1) + 1 FROM tasks WHERE workflow_step_id = $1";
+    SET_ARCHIVED = "UPDATE tasks SET archived_at = $1, updated_at = $2 WHERE id = $3";
+    SET_DELETED = "UPDATE tasks SET deleted_at = $1, updated_at = $2 WHERE id = $3";
+    SET_START_REQUESTED = "UPDATE tasks SET start_requested = $1, updated_at = $2 WHERE id = $3";
+    DELETE = "DELETE FROM tasks WHERE id = $1";
+    REPOSITORIES =
+        "SELECT id, task_id, repository_id, base_branch, position, created_at FROM task_repositories \
+         WHERE task_id = $1 ORDER BY position, id";
+    START_REQUESTED =
+        "SELECT id FROM tasks WHERE start_requested = 1 AND archived_at IS NULL AND deleted_at IS NULL \
+         ORDER BY created_at, id";
 }
 
 /// Stores a task and the repositories it works on.
 pub fn insert(tx: &mut Tx<'_>, task: &Task, repositories: &[TaskRepository]) -> Result<(), StoreError> {
-    todo!()
+    let values = params![
+        task.id.as_str(),
+        task.workspace_id.as_str(),
+        task.workflow_id.as_str(),
+        task.step_id.as_str(),
+        &task.title,
+        &task.prompt,
+        task.state.as_str(),
+        &task.error_message,
+        task.position,
+        task.agent_profile_id.as_ref().map_or("", |id| id.as_str()),
+        task.start_requested,
+        task.archived_at,
+        task.deleted_at,
+        task.created_at,
+        task.updated_at,
+    ];
+    tx.execute(&INSERT, values)?;
+    let rows: Vec<Vec<Value<'_>>> = repositories.iter().map(repository_values).collect();
+    tx.execute_many(&INSERT_REPOSITORY, &rows)
 }
+
+fn repository_values(repository: &TaskRepository) -> Vec<Value<'_>> {
+    let TaskRepository { id, task_id, repository_id, base_branch, position, created_at } = repository;
+    let ids = [id.as_str(), task_id.as_str(), repository_id.as_str()];
+    params![ids[0], ids[1], ids[2], base_branch, *position, *created_at, *created_at].to_vec()
+}
+
 /// Finds a task.
 pub fn find(tx: &mut Tx<'_>, id: &TaskId) -> Result<Option<Task>, StoreError> {
-    todo!()
+    tx.row(&FIND, params![id.as_str()], TABLE, read)
 }
+
 /// Finds a task; fails when it is absent.
 pub fn require(tx: &mut Tx<'_>, id: &TaskId) -> Result<Task, StoreError> {
-    todo!()
+    find(tx, id)?.ok_or_else(|| absent(id))
 }
+
 /// Finds a task and keeps other transactions from changing it until this one ends.
 pub fn lock(tx: &mut Tx<'_>, id: &TaskId) -> Result<Task, StoreError> {
-    todo!()
+    find_locked(tx, id)?.ok_or_else(|| absent(id))
 }
-/// Finds a task as a board shows it.
-pub fn find_item(tx: &mut Tx<'_>, id: &TaskId) -> Result<Option<TaskListItem>, StoreError> {
-    todo!()
+
+/// As [`lock`], for a task whose row may be gone.
+pub(crate) fn find_locked(tx: &mut Tx<'_>, id: &TaskId) -> Result<Option<Task>, StoreError> {
+    tx.row(&LOCK, params![id.as_str()], TABLE, read)
 }
-/// Lists a workspace's tasks in board order (position, id), at most `limit` after `cursor`.
-pub fn list_page(
-    tx: &mut Tx<'_>,
-    workspace: &WorkspaceId,
-    filter: &TaskFilter,
-    cursor: Option<&TaskCursor>,
-    limit: u32,
-) -> Result<Page<TaskListItem>, StoreError> {
-    todo!()
+
+fn absent(id: &TaskId) -> StoreError {
+    StoreError::NotFound { noun: NOUN, id: id.to_string() }
 }
+
 /// Sets how far a task has come, with the reason when it failed.
 pub fn update_state(
     tx: &mut Tx<'_>,
@@ -92,12 +112,15 @@ pub fn update_state(
     error_message: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    let values = params![state.as_str(), error_message, now, id.as_str()];
+    tx.change(&UPDATE_STATE, values, NOUN, id.as_str())
 }
+
 /// Gives a task another title.
 pub fn rename(tx: &mut Tx<'_>, id: &TaskId, title: &str, now: Timestamp) -> Result<(), StoreError> {
-    todo!()
+    tx.change(&RENAME, params![title, now, id.as_str()], NOUN, id.as_str())
 }
+
 /// Moves a task to a column and a place in it.
 pub fn move_to(
     tx: &mut Tx<'_>,
@@ -106,12 +129,14 @@ pub fn move_to(
     position: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    tx.change(&MOVE, params![step.as_str(), position, now, id.as_str()], NOUN, id.as_str())
 }
+
 /// The place after the last task of a column.
 pub fn next_position(tx: &mut Tx<'_>, step: &StepId) -> Result<i64, StoreError> {
-    todo!()
+    Ok(tx.row(&NEXT_POSITION, params![step.as_str()], TABLE, |fields| fields.int())?.unwrap_or_default())
 }
+
 /// Marks a task as archived, or as open again.
 pub fn set_archived(
     tx: &mut Tx<'_>,
@@ -119,8 +144,9 @@ pub fn set_archived(
     archived_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    tx.change(&SET_ARCHIVED, params![archived_at, now, id.as_str()], NOUN, id.as_str())
 }
+
 /// Marks a task as being deleted, or takes the mark back.
 pub fn set_deleted(
     tx: &mut Tx<'_>,
@@ -128,8 +154,9 @@ pub fn set_deleted(
     deleted_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    tx.change(&SET_DELETED, params![deleted_at, now, id.as_str()], NOUN, id.as_str())
 }
+
 /// Records whether a first session shall start when the workspace is ready.
 pub fn set_start_requested(
     tx: &mut Tx<'_>,
@@ -137,17 +164,49 @@ pub fn set_start_requested(
     requested: bool,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    todo!()
+    tx.change(&SET_START_REQUESTED, params![requested, now, id.as_str()], NOUN, id.as_str())
 }
+
 /// Deletes a task's row with its sessions, environment and repository uses; false when it was gone.
 pub fn delete_row(tx: &mut Tx<'_>, id: &TaskId) -> Result<bool, StoreError> {
-    todo!()
+    Ok(tx.execute(&DELETE, params![id.as_str()])? > 0)
 }
+
 /// Lists the repositories a task works on, in order.
 pub fn repositories_of(tx: &mut Tx<'_>, id: &TaskId) -> Result<Vec<TaskRepository>, StoreError> {
-    todo!()
+    tx.rows(&REPOSITORIES, params![id.as_str()], "task_repositories", |fields| {
+        Ok(TaskRepository {
+            id: fields.parse()?,
+            task_id: fields.parse()?,
+            repository_id: fields.parse()?,
+            base_branch: fields.text()?,
+            position: fields.int()?,
+            created_at: fields.instant()?,
+        })
+    })
 }
+
 /// Lists the open tasks whose first session was asked for and has not started, oldest first.
 pub fn ids_with_start_requested(tx: &mut Tx<'_>) -> Result<Vec<TaskId>, StoreError> {
-    todo!()
+    tx.rows(&START_REQUESTED, params![], TABLE, |fields| fields.parse())
+}
+
+fn read(fields: &mut Fields<'_>) -> Result<Task, StoreError> {
+    Ok(Task {
+        id: fields.parse()?,
+        workspace_id: fields.parse()?,
+        workflow_id: fields.parse()?,
+        step_id: fields.parse()?,
+        title: fields.text()?,
+        prompt: fields.text()?,
+        state: fields.parse()?,
+        error_message: fields.text()?,
+        position: fields.int()?,
+        agent_profile_id: fields.optional()?,
+        start_requested: fields.flag()?,
+        archived_at: fields.optional_instant()?,
+        deleted_at: fields.optional_instant()?,
+        created_at: fields.instant()?,
+        updated_at: fields.instant()?,
+    })
 }

@@ -1,25 +1,117 @@
 //! Workspaces, and what a fresh database begins with.
 
-use freehold_domain::clock::{IdSource, Timestamp};
-use freehold_domain::id::WorkspaceId;
-use freehold_domain::workflow::Workspace;
+use std::collections::BTreeMap;
 
-use crate::{StoreError, Tx};
+use freehold_domain::agent::{AgentProfile, DEMO_AGENT, Executor, WORKTREE_EXECUTOR};
+use freehold_domain::clock::{IdSource, Timestamp};
+use freehold_domain::id::{AgentProfileId, ExecutorId, InvalidId, StepId, WorkflowId, WorkspaceId};
+use freehold_domain::workflow::{DEFAULT_STEPS, Step, Workflow, Workspace};
+
+use crate::row::Fields;
+use crate::statement::statements;
+use crate::value::params;
+use crate::{StoreError, Tx, agent, workflow};
+
+const TABLE: &str = "workspaces";
+
+statements! {
+    INSERT = "INSERT INTO workspaces (id, name, created_at, updated_at) VALUES ($1, $2, $3, $4)";
+    LIST = "SELECT id, name, created_at, updated_at FROM workspaces ORDER BY created_at, id";
+    FIND = "SELECT id, name, created_at, updated_at FROM workspaces WHERE id = $1";
+}
 
 /// Stores a workspace.
 pub fn insert(tx: &mut Tx<'_>, workspace: &Workspace) -> Result<(), StoreError> {
-    todo!()
+    let Workspace { id, name, created_at, updated_at } = workspace;
+    tx.execute(&INSERT, params![id.as_str(), name, *created_at, *updated_at]).map(drop)
 }
+
 /// Lists all workspaces, oldest first.
 pub fn list(tx: &mut Tx<'_>) -> Result<Vec<Workspace>, StoreError> {
-    todo!()
+    tx.rows(&LIST, params![], TABLE, read)
 }
+
 /// Finds a workspace.
 pub fn find(tx: &mut Tx<'_>, id: &WorkspaceId) -> Result<Option<Workspace>, StoreError> {
-    todo!()
+    tx.row(&FIND, params![id.as_str()], TABLE, read)
 }
+
 /// Finds the first workspace, or makes what a fresh database begins with: a workspace, a workflow with its
 /// steps, the worktree executor and the demo agent's profile.
 pub fn ensure_default(tx: &mut Tx<'_>, ids: &dyn IdSource, now: Timestamp) -> Result<Workspace, StoreError> {
-    todo!()
+    if let Some(first) = list(tx)?.into_iter().next() {
+        return Ok(first);
+    }
+    let workspace = Workspace {
+        id: WorkspaceId::generate(ids),
+        name: "Default".to_owned(),
+        created_at: now,
+        updated_at: now,
+    };
+    insert(tx, &workspace)?;
+    insert_default_board(tx, &workspace.id, ids, now)?;
+    insert_builtin_agent(tx, now)?;
+    Ok(workspace)
+}
+
+fn insert_default_board(
+    tx: &mut Tx<'_>,
+    workspace_id: &WorkspaceId,
+    ids: &dyn IdSource,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let board = Workflow {
+        id: WorkflowId::generate(ids),
+        workspace_id: workspace_id.clone(),
+        name: "Board".to_owned(),
+        position: 0,
+        created_at: now,
+        updated_at: now,
+    };
+    workflow::insert(tx, &board)?;
+    for (position, name) in (0..).zip(DEFAULT_STEPS) {
+        let step = Step {
+            id: StepId::generate(ids),
+            workflow_id: board.id.clone(),
+            name: name.to_owned(),
+            position,
+            is_start: position == 0,
+            created_at: now,
+            updated_at: now,
+        };
+        workflow::insert_step(tx, &step)?;
+    }
+    Ok(())
+}
+
+fn insert_builtin_agent(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let invalid = |error: InvalidId| StoreError::database("make a built-in id", error);
+    let executor = Executor {
+        id: ExecutorId::new(WORKTREE_EXECUTOR).map_err(invalid)?,
+        name: "Worktree".to_owned(),
+        kind: "worktree".to_owned(),
+        created_at: now,
+        updated_at: now,
+    };
+    agent::insert_executor(tx, &executor)?;
+    let profile = AgentProfile {
+        id: AgentProfileId::new(DEMO_AGENT).map_err(invalid)?,
+        agent_id: DEMO_AGENT.to_owned(),
+        name: "Demo agent".to_owned(),
+        command: String::new(),
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        created_at: now,
+        updated_at: now,
+    };
+    agent::insert(tx, &profile)
+}
+
+fn read(fields: &mut Fields<'_>) -> Result<Workspace, StoreError> {
+    Ok(Workspace {
+        id: fields.parse()?,
+        name: fields.text()?,
+        created_at: fields.instant()?,
+        updated_at: fields.instant()?,
+    })
 }

@@ -1,0 +1,304 @@
+-- The schema, written once for both engines. Types are TEXT, INTEGER, BIGINT and TIMESTAMP (UTC); a yes or no
+-- is INTEGER 1 or 0; lists and objects are JSON text. An absent foreign id is '' or NULL.
+
+CREATE TABLE freehold_meta (
+    key TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL DEFAULT ''
+);
+
+CREATE TABLE nodes (
+    id TEXT NOT NULL PRIMARY KEY,
+    hostname TEXT NOT NULL DEFAULT '',
+    created_at TIMESTAMP NOT NULL,
+    last_seen_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE workspaces (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE workflows (
+    id TEXT NOT NULL PRIMARY KEY,
+    workspace_id TEXT NOT NULL DEFAULT '',
+    name TEXT NOT NULL,
+    sort_order INTEGER NOT NULL DEFAULT 0,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_workflows_workspace_id ON workflows (workspace_id);
+
+CREATE TABLE workflow_steps (
+    id TEXT NOT NULL PRIMARY KEY,
+    workflow_id TEXT NOT NULL DEFAULT '',
+    name TEXT NOT NULL DEFAULT '',
+    position INTEGER NOT NULL DEFAULT 0,
+    is_start_step INTEGER DEFAULT 0,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_workflow_steps_workflow ON workflow_steps (workflow_id);
+CREATE UNIQUE INDEX idx_workflow_steps_single_start ON workflow_steps (workflow_id) WHERE is_start_step = 1;
+
+CREATE TABLE repositories (
+    id TEXT NOT NULL PRIMARY KEY,
+    workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    local_path TEXT DEFAULT '',
+    default_branch TEXT DEFAULT '',
+    worktree_branch_prefix TEXT DEFAULT 'freehold/',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    deleted_at TIMESTAMP
+);
+CREATE INDEX idx_repositories_workspace_id ON repositories (workspace_id);
+CREATE UNIQUE INDEX uniq_repositories_path ON repositories (workspace_id, local_path)
+    WHERE local_path <> '' AND deleted_at IS NULL;
+
+CREATE TABLE agents (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE UNIQUE INDEX idx_agents_name ON agents (name);
+
+CREATE TABLE agent_profiles (
+    id TEXT NOT NULL PRIMARY KEY,
+    agent_id TEXT NOT NULL REFERENCES agents (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    agent_display_name TEXT NOT NULL,
+    command TEXT NOT NULL DEFAULT '',
+    args TEXT NOT NULL DEFAULT '[]',
+    env TEXT NOT NULL DEFAULT '{}',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    deleted_at TIMESTAMP
+);
+CREATE INDEX idx_agent_profiles_agent_id ON agent_profiles (agent_id);
+
+CREATE TABLE executors (
+    id TEXT NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    type TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    deleted_at TIMESTAMP
+);
+
+CREATE TABLE tasks (
+    id TEXT NOT NULL PRIMARY KEY,
+    workspace_id TEXT NOT NULL DEFAULT '',
+    workflow_id TEXT NOT NULL DEFAULT '',
+    workflow_step_id TEXT NOT NULL DEFAULT '',
+    title TEXT NOT NULL,
+    description TEXT DEFAULT '',
+    state TEXT DEFAULT 'TODO',
+    error_message TEXT NOT NULL DEFAULT '',
+    position BIGINT DEFAULT 0,
+    agent_profile_id TEXT NOT NULL DEFAULT '',
+    start_requested INTEGER NOT NULL DEFAULT 0,
+    archived_at TIMESTAMP,
+    deleted_at TIMESTAMP,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+-- The board and the archive, each in board order; a page is read from one of these without sorting.
+CREATE INDEX idx_tasks_open ON tasks (workspace_id, position, id) WHERE archived_at IS NULL;
+CREATE INDEX idx_tasks_open_in_step ON tasks (workspace_id, workflow_step_id, position, id)
+    WHERE archived_at IS NULL;
+CREATE INDEX idx_tasks_archived ON tasks (workspace_id, position, id) WHERE archived_at IS NOT NULL;
+CREATE INDEX idx_tasks_workflow_step_id ON tasks (workflow_step_id, position);
+CREATE INDEX idx_tasks_start_requested ON tasks (created_at, id) WHERE start_requested = 1;
+
+CREATE TABLE task_repositories (
+    id TEXT NOT NULL PRIMARY KEY,
+    task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    repository_id TEXT NOT NULL REFERENCES repositories (id) ON DELETE CASCADE,
+    base_branch TEXT DEFAULT '',
+    checkout_branch TEXT DEFAULT '',
+    position INTEGER DEFAULT 0,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    UNIQUE (task_id, repository_id, base_branch, checkout_branch)
+);
+CREATE INDEX idx_task_repositories_repository_id ON task_repositories (repository_id);
+
+CREATE TABLE task_environments (
+    id TEXT NOT NULL PRIMARY KEY,
+    task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    executor_type TEXT NOT NULL DEFAULT '',
+    executor_id TEXT DEFAULT '',
+    executor_profile_id TEXT DEFAULT '',
+    control_port INTEGER DEFAULT 0,
+    status TEXT NOT NULL DEFAULT 'creating',
+    workspace_path TEXT DEFAULT '',
+    container_id TEXT DEFAULT '',
+    sandbox_id TEXT DEFAULT '',
+    task_dir_name TEXT DEFAULT '',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE UNIQUE INDEX uniq_task_environments_task_id ON task_environments (task_id);
+CREATE INDEX idx_task_environments_status ON task_environments (status);
+
+CREATE TABLE task_environment_repos (
+    id TEXT NOT NULL PRIMARY KEY,
+    task_environment_id TEXT NOT NULL REFERENCES task_environments (id) ON DELETE CASCADE,
+    repository_id TEXT NOT NULL,
+    branch_slug TEXT NOT NULL DEFAULT '',
+    worktree_id TEXT DEFAULT '',
+    worktree_path TEXT DEFAULT '',
+    worktree_branch TEXT DEFAULT '',
+    position INTEGER DEFAULT 0,
+    error_message TEXT DEFAULT '',
+    status TEXT NOT NULL DEFAULT 'active',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    merged_at TIMESTAMP,
+    deleted_at TIMESTAMP,
+    UNIQUE (task_environment_id, repository_id, branch_slug)
+);
+CREATE UNIQUE INDEX uniq_task_environment_repos_worktree_id ON task_environment_repos (worktree_id)
+    WHERE worktree_id <> '';
+CREATE INDEX idx_task_environment_repos_repository_id ON task_environment_repos (repository_id);
+
+-- What was true when Freehold made a worktree; rows that came from elsewhere have none.
+CREATE TABLE task_environment_repo_origins (
+    environment_repo_id TEXT NOT NULL PRIMARY KEY REFERENCES task_environment_repos (id) ON DELETE CASCADE,
+    base_branch TEXT NOT NULL,
+    base_commit TEXT NOT NULL,
+    registration TEXT NOT NULL,
+    device BIGINT NOT NULL,
+    inode BIGINT NOT NULL
+);
+
+-- No foreign key: what an attempt made outlives the task's row.
+CREATE TABLE workspace_creations (
+    id TEXT NOT NULL PRIMARY KEY,
+    task_id TEXT NOT NULL,
+    node_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    task_dir_name TEXT NOT NULL,
+    worktrees TEXT NOT NULL DEFAULT '[]',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_workspace_creations_state ON workspace_creations (state);
+
+CREATE TABLE task_sessions (
+    id TEXT NOT NULL PRIMARY KEY,
+    task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    task_environment_id TEXT DEFAULT '',
+    agent_profile_id TEXT,
+    name TEXT DEFAULT '',
+    state TEXT NOT NULL DEFAULT 'CREATED',
+    error_message TEXT DEFAULT '',
+    is_primary INTEGER DEFAULT 0,
+    acp_session_id TEXT NOT NULL DEFAULT '',
+    started_at TIMESTAMP NOT NULL,
+    completed_at TIMESTAMP,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_sessions_task_started ON task_sessions (task_id, started_at);
+CREATE INDEX idx_task_sessions_state ON task_sessions (state);
+CREATE UNIQUE INDEX uniq_task_sessions_primary ON task_sessions (task_id) WHERE is_primary = 1;
+
+-- No foreign key: the record of a process outlives its session, so that the process can be ended.
+CREATE TABLE executors_running (
+    id TEXT NOT NULL PRIMARY KEY,
+    session_id TEXT NOT NULL UNIQUE,
+    task_id TEXT NOT NULL,
+    executor_id TEXT NOT NULL,
+    node_id TEXT NOT NULL DEFAULT '',
+    status TEXT NOT NULL DEFAULT 'starting',
+    process TEXT NOT NULL DEFAULT '',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE task_session_turns (
+    id TEXT NOT NULL PRIMARY KEY,
+    task_session_id TEXT NOT NULL REFERENCES task_sessions (id) ON DELETE CASCADE,
+    task_id TEXT NOT NULL,
+    started_at TIMESTAMP NOT NULL,
+    completed_at TIMESTAMP,
+    stop_reason TEXT NOT NULL DEFAULT '',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_turns_session_started ON task_session_turns (task_session_id, started_at);
+
+CREATE TABLE task_session_messages (
+    id TEXT NOT NULL PRIMARY KEY,
+    task_session_id TEXT NOT NULL REFERENCES task_sessions (id) ON DELETE CASCADE,
+    task_id TEXT DEFAULT '',
+    turn_id TEXT NOT NULL REFERENCES task_session_turns (id) ON DELETE CASCADE,
+    ordinal BIGINT NOT NULL,
+    author_type TEXT NOT NULL DEFAULT 'user',
+    type TEXT NOT NULL DEFAULT 'message',
+    content TEXT NOT NULL,
+    -- The length of content in UTF-16 code units, kept so that appending need not read the text.
+    content_units BIGINT NOT NULL DEFAULT 0,
+    metadata TEXT DEFAULT '{}',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE UNIQUE INDEX uniq_messages_session_ordinal ON task_session_messages (task_session_id, ordinal);
+CREATE INDEX idx_messages_turn_id ON task_session_messages (turn_id);
+CREATE INDEX idx_messages_permission ON task_session_messages (task_session_id, ordinal)
+    WHERE type = 'permission_request';
+
+-- No foreign key on the task: a job outlives the row it deletes.
+CREATE TABLE task_resource_cleanup_jobs (
+    id TEXT NOT NULL PRIMARY KEY,
+    operation_id TEXT NOT NULL UNIQUE,
+    task_id TEXT NOT NULL,
+    task_title TEXT NOT NULL DEFAULT '',
+    trigger TEXT NOT NULL,
+    state TEXT NOT NULL DEFAULT 'pending',
+    resource_snapshot TEXT NOT NULL DEFAULT '{}',
+    attempts INTEGER NOT NULL DEFAULT 0,
+    next_attempt_at TIMESTAMP,
+    lease_owner TEXT NOT NULL DEFAULT '',
+    lease_expires_at TIMESTAMP,
+    fence BIGINT NOT NULL DEFAULT 0,
+    last_error TEXT NOT NULL DEFAULT '',
+    stakes TEXT NOT NULL DEFAULT '[]',
+    keep_branches INTEGER NOT NULL DEFAULT 0,
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL,
+    completed_at TIMESTAMP
+);
+CREATE INDEX idx_task_resource_cleanup_jobs_due
+    ON task_resource_cleanup_jobs (state, next_attempt_at, created_at);
+CREATE INDEX idx_task_resource_cleanup_jobs_task_id ON task_resource_cleanup_jobs (task_id);
+
+-- Worktrees that lost the row that owned them; nothing on disk is touched because of a row here.
+CREATE TABLE unowned_worktrees (
+    id TEXT NOT NULL PRIMARY KEY,
+    worktree_id TEXT NOT NULL DEFAULT '',
+    repository_id TEXT NOT NULL DEFAULT '',
+    worktree_path TEXT NOT NULL DEFAULT '',
+    worktree_branch TEXT NOT NULL DEFAULT '',
+    reason TEXT NOT NULL,
+    source_table TEXT NOT NULL DEFAULT '',
+    source_id TEXT NOT NULL DEFAULT '',
+    task_id TEXT NOT NULL DEFAULT '',
+    created_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_unowned_worktrees_worktree_id ON unowned_worktrees (worktree_id);
+
+CREATE TABLE event_sequence (
+    id INTEGER NOT NULL PRIMARY KEY,
+    last_seq BIGINT NOT NULL
+);
+INSERT INTO event_sequence (id, last_seq) VALUES (1, 0);
+
+CREATE TABLE events (
+    seq /*pg BIGINT*//*sqlite INTEGER*/ NOT NULL PRIMARY KEY,
+    created_at TIMESTAMP NOT NULL,
+    body TEXT NOT NULL
+);
