@@ -13,7 +13,7 @@ export default defineConfig({
     outDir: "dist",
     sourcemap: false,
     target: "es2022",
-    chunkSizeWarningLimit: 400,
+    chunkSizeWarningLimit: 700,
     assetsInlineLimit: 0,
   },
   server: { host: "127.0.0.1", proxy: { "/api": { target: server, ws: true, changeOrigin: true } } },

@@ -144,7 +144,7 @@ function routeTask(world, method, id, verb, body, query) {
     const archived = query.get("archived") === "true";
     const items = world.tasks
       .map(({ task }) => task)
-      .filter((task) => !task.deleted_at && (task.archived_at !== null) === archived);
+      .filter((task) => (!task.deleted_at || task.cleanup_state) && (task.archived_at !== null) === archived);
     return [200, { items, next_cursor: null }];
   }
   if (!id) return [201, world.addTask(body)];

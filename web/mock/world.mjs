@@ -282,7 +282,7 @@ export class World {
     this.jobs.unshift(job);
     detail.cleanup_jobs.unshift(job);
     const closed = action === "archive" ? { archived_at: now() } : { deleted_at: now() };
-    this.change(detail, stakes.length > 0 ? { cleanup_state: "needs_decision" } : closed);
+    this.change(detail, { ...closed, cleanup_state: stakes.length > 0 ? "needs_decision" : null });
     this.emit({ type: "cleanup_job_changed", task_id: detail.task.id, job_id: job.id });
     return job;
   }

@@ -20,7 +20,20 @@ const queryClient = new QueryClient({
   },
 });
 
+/** After an upgrade of the server an open page asks for parts that are no more: it is loaded anew, once. */
+function reloadWhenOutdated(): void {
+  const KEY = "freehold.reloaded";
+  const AGAIN_MS = 30_000;
+  window.addEventListener("vite:preloadError", () => {
+    const last = Number(sessionStorage.getItem(KEY) ?? 0);
+    if (Date.now() - last < AGAIN_MS) return;
+    sessionStorage.setItem(KEY, String(Date.now()));
+    location.reload();
+  });
+}
+
 async function start(): Promise<void> {
+  reloadWhenOutdated();
   adoptToken(location, history);
   followSystemTheme();
   await startI18n();

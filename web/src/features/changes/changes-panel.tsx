@@ -86,8 +86,8 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
 }
 
 /** Whether the task has a workspace on disk: it was made, and not given back. */
-function hasFiles({ task, environment }: TaskDetail): boolean {
-  if (!environment || environment.status === "creating" || task.archived_at) return false;
+function hasFiles({ environment }: TaskDetail): boolean {
+  if (!environment || environment.status === "creating") return false;
   return environment.repositories.some((repository) => repository.status !== "deleted");
 }
 

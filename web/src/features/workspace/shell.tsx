@@ -1,9 +1,10 @@
 // The frame around every screen: where one can go, whether the page is current, and the token gate.
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
 import { Archive, HardDrive, LayoutGrid, Settings, WifiOff } from "lucide-react";
 import { lazy, Suspense, useEffect, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
+import { cleanupJobsQuery } from "~/api/queries";
 import { currentToken, onTokenChange } from "~/api/token";
 import { TaskList } from "~/features/task/task-list";
 import { Loading } from "~/ui/feedback";
@@ -81,6 +82,7 @@ function Sidebar({ withTasks }: { withTasks: boolean }) {
           >
             <Icon size={15} aria-hidden />
             {t(label)}
+            {to === "/storage" && <WaitingJobs />}
           </Link>
         ))}
       </nav>
@@ -103,11 +105,28 @@ function BottomBar() {
           activeOptions={{ exact: true }}
           className="flex min-h-13 grow basis-0 flex-col items-center justify-center gap-0.5 text-[0.75rem] text-muted [&.active]:font-medium [&.active]:text-accent"
         >
-          <Icon size={19} aria-hidden />
+          <span className="relative">
+            <Icon size={19} aria-hidden />
+            {to === "/storage" && <WaitingJobs />}
+          </span>
           {t(label)}
         </Link>
       ))}
     </nav>
+  );
+}
+
+/** How many cleanups wait for a person; nothing when none does. */
+function WaitingJobs() {
+  const { t } = useTranslation();
+  const { data: jobs = [] } = useQuery(cleanupJobsQuery);
+  const waiting = jobs.filter((job) => job.state === "needs_decision" || job.state === "failed").length;
+  if (waiting === 0) return null;
+  return (
+    <span className="rounded-full bg-wait-soft px-1.5 text-[0.75rem] leading-5 font-medium text-wait tabular-nums md:ml-auto max-md:absolute max-md:-top-1.5 max-md:left-3.5">
+      <span aria-hidden>{waiting}</span>
+      <span className="sr-only">{t("common:nav.waiting", { count: waiting })}</span>
+    </span>
   );
 }
 
