@@ -4,86 +4,6 @@
  */
 
 export interface paths {
-    "/api/v1/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["health"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/server": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["server_info"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/workspaces": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["list_workspaces"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/repositories": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["list_repositories"];
-        put?: never;
-        post: operations["add_repository"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/repositories/{id}/branches": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["list_branches"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/agents": {
         parameters: {
             query?: never;
@@ -91,233 +11,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /** Lists the agents. */
         get: operations["list_agents"];
         put?: never;
+        /** Stores a custom agent: a program that speaks ACP over its standard streams. */
         post: operations["add_agent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tasks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["list_tasks"];
-        put?: never;
-        post: operations["create_task"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tasks/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["show_task"];
-        put?: never;
-        post?: never;
-        delete: operations["delete_task"];
-        options?: never;
-        head?: never;
-        patch: operations["update_task"];
-        trace?: never;
-    };
-    "/api/v1/tasks/{id}/start": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["start_task"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tasks/{id}/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["task_changes"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tasks/{id}/diff": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["task_diff"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tasks/{id}/close-report": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["close_report"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tasks/{id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["archive_task"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/tasks/{id}/sessions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["create_session"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sessions/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["show_session"];
-        put?: never;
-        post?: never;
-        delete: operations["delete_session"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sessions/{id}/prompt": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["prompt_session"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sessions/{id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["cancel_turn"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sessions/{id}/stop": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["stop_session"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sessions/{id}/permissions/{request_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["answer_permission"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sessions/{id}/messages": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["list_messages"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -331,7 +29,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: operations["list_cleanup_jobs"];
+        /** Lists cleanup jobs, newest first. */
+        get: operations["list_jobs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -347,7 +46,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get: operations["show_cleanup_job"];
+        /** Reads a cleanup job. */
+        get: operations["read_job"];
         put?: never;
         post?: never;
         delete?: never;
@@ -365,7 +65,370 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post: operations["decide_cleanup_job"];
+        /** Carries out a person's decision about a job that waits for one. */
+        post: operations["decide_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says that the server is up; needs no token. */
+        get: operations["read_health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Upgrades to the live connection. The token comes in the first frame, because browsers cannot set headers. */
+        get: operations["connect"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Gives this document; needs no token. */
+        get: operations["read_openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repositories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the registered repositories. */
+        get: operations["list_repositories"];
+        put?: never;
+        /** Registers a repository by its path. */
+        post: operations["add_repository"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/repositories/{id}/branches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the branches that a task can start from, the default branch first. */
+        get: operations["list_branches"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells about the server. */
+        get: operations["read_server"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads a session. */
+        get: operations["read_session"];
+        put?: never;
+        post?: never;
+        /** Deletes a session and its conversation; the task's files, registrations and branches stay. */
+        delete: operations["delete_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks the agent to end its turn; the agent goes on running. */
+        post: operations["cancel_turn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads a page of a conversation: the newest messages, or those before an ordinal. */
+        get: operations["list_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/permissions/{request_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answers a permission request. */
+        post: operations["answer_permission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends a prompt, starting the session's agent when it does not run. */
+        post: operations["send_prompt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends the session's agent; a later prompt starts it again. */
+        post: operations["stop_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists tasks in board order. */
+        get: operations["list_tasks"];
+        put?: never;
+        /** Stores a task; its workspace is made in the background when `start` is set. */
+        post: operations["create_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads everything about a task but its conversations. */
+        get: operations["read_task"];
+        put?: never;
+        post?: never;
+        /** Deletes a task: its workspace is given back once nothing is at stake, then the task is gone. */
+        delete: operations["delete_task"];
+        options?: never;
+        head?: never;
+        /** Changes a task's title or place. */
+        patch: operations["update_task"];
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Archives a task: its workspace is given back once nothing is at stake. */
+        post: operations["archive_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the files that differ from the task's base commit, per repository. */
+        get: operations["list_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/close-report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells what closing a task would give back and what is at stake; changes nothing. */
+        get: operations["read_close_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads one file's difference from the task's base commit. */
+        get: operations["read_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Opens a session of a task, making the task's workspace first when it has none. */
+        post: operations["create_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes the task's workspace, if there is none, and opens its first session. */
+        post: operations["start_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the workspaces with their boards. */
+        get: operations["list_workspaces"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -376,171 +439,151 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Asks for a custom agent: a program that speaks ACP over its standard streams. */
+        AddAgentProfile: {
+            /** @description Its arguments; never given to a shell. */
+            args?: string[];
+            /** @description The program: an absolute path or a name looked up in `PATH`. */
+            command: string;
+            /** @description Environment variables it gets beyond the allowed ones. */
+            env?: {
+                [key: string]: string;
+            };
+            /** @description The name to show; unique. */
+            name: string;
+        };
+        /** @description Asks for a repository to be registered. */
+        AddRepository: {
+            /** @description The name to show; by default the last part of the path. */
+            name?: string | null;
+            /** @description The absolute path of a checkout, a folder inside one, or a bare repository. */
+            path: string;
+            /** @description The workspace; by default the first. */
+            workspace_id?: string | null;
+        };
         /** @description How an agent is started. */
         AgentProfile: {
+            /** @description Its arguments. */
+            args: string[];
+            /** @description The program; empty for the built-in demo agent. */
+            command: string;
+            /** @description The names of the environment variables it gets beyond the allowed ones; values are never sent. */
+            env_names: string[];
             /** @description Its id. */
             id: string;
             /** @description The kind of agent: `demo` or `custom`. */
             kind: string;
             /** @description The name shown. */
             name: string;
-            /** @description The program; empty for the built-in demo agent. */
-            command: string;
-            /** @description Its arguments. */
-            args: string[];
-            /** @description The names of the environment variables it gets beyond the allowed ones; values are never sent. */
-            env_names: string[];
         };
-        /** @description Asks for a custom agent: a program that speaks ACP over its standard streams. */
-        AddAgentProfile: {
-            /** @description The name to show; unique. */
+        /** @description A branch that a task can start from. */
+        Branch: {
+            /** @description The full object id of its tip. */
+            commit: string;
+            /** @description Whether it is the repository's default branch. */
+            is_default: boolean;
+            /** @description Whether it is a remote-tracking branch. */
+            is_remote: boolean;
+            /** @description Its name, for example `main` or `origin/main`. */
             name: string;
-            /** @description The program: an absolute path or a name looked up in `PATH`. */
-            command: string;
-            /** @description Its arguments; never given to a shell. */
-            args?: string[];
-            /** @description Environment variables it gets beyond the allowed ones. */
-            env?: {
-                [key: string]: string;
-            };
+        };
+        /** @description A person's decision about a cleanup job that waits for one. */
+        CleanupDecision: {
+            /**
+             * @description `retry`: look again, after the work was committed or moved. `keep`: call the cleanup off; an archived
+             *     or deleted task comes back with its workspace. `keep_branch`: remove the workspace but keep its
+             *     branch, where only commits are at stake.
+             */
+            decision: string;
         };
         /** @description The durable intent to give a task's resources back. */
         CleanupJob: {
+            /**
+             * Format: int64
+             * @description How often it was tried.
+             */
+            attempts: number;
+            /** @description When it reached a final state. */
+            completed_at?: string | null;
+            /** @description When it was made. */
+            created_at: string;
             /** @description Its id. */
             id: string;
+            /** @description What stopped it last; otherwise empty. */
+            last_error: string;
+            /** @description When it is tried next. */
+            next_attempt_at?: string | null;
+            /** @description What a person must decide; empty unless it waits for that. */
+            stakes: components["schemas"]["Stake"][];
+            /** @description `prepared`, `pending`, `running`, `retry_wait`, `needs_decision`, `succeeded`, `failed` or `cancelled`. */
+            state: string;
             /** @description The task; it may be gone. */
             task_id: string;
             /** @description The task's title when the job was made. */
             task_title: string;
             /** @description `archive`, `delete`, `failed_creation` and others. */
             trigger: string;
-            /** @description `prepared`, `pending`, `running`, `retry_wait`, `needs_decision`, `succeeded`, `failed` or `cancelled`. */
-            state: string;
-            /**
-             * Format: int64
-             * @description How often it was tried.
-             */
-            attempts: number;
-            /** @description When it is tried next. */
-            next_attempt_at?: string | null;
-            /** @description What stopped it last; otherwise empty. */
-            last_error: string;
-            /** @description What a person must decide; empty unless it waits for that. */
-            stakes: components["schemas"]["Stake"][];
-            /** @description The worktrees it gives back. */
-            worktree_paths: string[];
-            /** @description When it was made. */
-            created_at: string;
             /** @description When it last changed. */
             updated_at: string;
-            /** @description When it reached a final state. */
-            completed_at?: string | null;
-        };
-        /** @description Something that would be lost, or a reason why a directory is not what was recorded. */
-        Stake: {
-            /** @description `uncommitted`, `untracked`, `ignored`, `commits`, `nested_repository`, `operation_in_progress` `occupied`, `locked` or `unknown`. */
-            kind: string;
-            /** @description The absolute path of the worktree. */
-            worktree_path: string;
-            /** @description Files or commits, at most 50. */
-            items: string[];
-            /**
-             * Format: int64
-             * @description How many there are in all.
-             */
-            total: number;
-            /** @description A sentence for people. */
-            detail: string;
+            /** @description The worktrees it gives back. */
+            worktree_paths: string[];
         };
         /** @description What closing a task would give back and what stands in the way; nothing is changed by asking. */
         CloseReport: {
+            /** @description The branches that stay. */
+            branches_kept: string[];
             /**
              * Format: int64
              * @description The sessions that would be stopped.
              */
             live_sessions: number;
-            /** @description The workspace; empty when none was made. */
-            workspace_path: string;
-            /** @description The branches that stay. */
-            branches_kept: string[];
             /** @description What would be lost; when not empty, the cleanup waits for a decision and removes nothing. */
             stakes: components["schemas"]["Stake"][];
+            /** @description The workspace; empty when none was made. */
+            workspace_path: string;
         };
-        /** @description A person's decision about a cleanup job that waits for one. */
-        CleanupDecision: {
-            /** @description `retry`: look again, after the work was committed or moved. `keep`: call the cleanup off; an archived or deleted task comes back with its workspace. `keep_branch`: remove the workspace but keep its branch, where only commits are at stake. */
-            decision: string;
+        /** @description The task's workspace. */
+        Environment: {
+            /** @description Its id. */
+            id: string;
+            /** @description Its repositories, in order. */
+            repositories: components["schemas"]["EnvironmentRepo"][];
+            /** @description `creating`, `ready`, `stopped` or `failed`. */
+            status: string;
+            /** @description The absolute directory in which agents of the task start. */
+            workspace_path: string;
+        };
+        /** @description One repository of an environment. */
+        EnvironmentRepo: {
+            /** @description What it was made from. */
+            base_branch: string;
+            /** @description The full object id of the commit it was made at; empty when not recorded. */
+            base_commit: string;
+            /** @description Its id. */
+            id: string;
+            /** @description The repository. */
+            repository_id: string;
+            /** @description The repository's name. */
+            repository_name: string;
+            /** @description `active`, `merged` or `deleted`. */
+            status: string;
+            /** @description The branch it was made on. */
+            worktree_branch: string;
+            /** @description The absolute path of the worktree. */
+            worktree_path: string;
         };
         /** @description What the server answers when it cannot do what was asked. Nothing was changed unless the message says so. */
         ErrorBody: {
             /** @description A stable word, for example `unknown_task`; the web app translates it. */
             code: string;
-            /** @description What happened, to what, and what was kept, in English. */
-            message: string;
             /** @description What to do next, in English; may be empty. */
             hint?: string;
+            /** @description What happened, to what, and what was kept, in English. */
+            message: string;
             /** @description The id, path or name that the error is about; may be empty. */
             subject?: string;
         };
-        /** @description The first frame of a client. */
-        LiveHello: {
-            /** @description The access token. */
-            token: string;
-            /**
-             * Format: int64
-             * @description The last event that was seen; absent to begin with the present.
-             */
-            since?: number | null;
-        };
-        /** @description One event. */
-        LiveEvent: {
-            /**
-             * Format: int64
-             * @description Its place in the order of commits, from 1, without holes.
-             */
-            seq: number;
-            /** @description When it was stored. */
-            at: string;
-            event: components["schemas"]["EventBody"];
-        };
-        LiveFrame: {
-            /**
-             * Format: int64
-             * @description Where the stream begins.
-             */
-            since: number;
-            /**
-             * Format: int64
-             * @description The newest event at this moment.
-             */
-            newest: number;
-            /** @enum {string} */
-            frame: "ready";
-        } | {
-            /**
-             * Format: int64
-             * @description The newest event at this moment.
-             */
-            newest: number;
-            /** @enum {string} */
-            frame: "reset";
-        } | (components["schemas"]["LiveEvent"] & {
-            /** @enum {string} */
-            frame: "event";
-        }) | {
-            /**
-             * Format: int64
-             * @description The newest event that was sent.
-             */
-            newest: number;
-            /** @enum {string} */
-            frame: "ping";
-        } | {
-            /** @description Why. */
-            message: string;
-            /** @enum {string} */
-            frame: "refused";
-        };
+        /** @description What changed. */
         EventBody: {
             /** @description The repository. */
             repository_id: string;
@@ -557,32 +600,29 @@ export interface components {
             /** @enum {string} */
             type: "task_deleted";
         } | {
-            /** @description The task. */
-            task_id: string;
             /** @description The session. */
             session_id: string;
+            /** @description The task. */
+            task_id: string;
             /** @enum {string} */
             type: "session_changed";
         } | {
-            /** @description The task. */
-            task_id: string;
             /** @description The session. */
             session_id: string;
+            /** @description The task. */
+            task_id: string;
             /** @enum {string} */
             type: "session_deleted";
         } | {
-            /** @description The task. */
-            task_id: string;
+            /** @description The message as it was when begun. */
+            message: components["schemas"]["Message"];
             /** @description The session. */
             session_id: string;
-            message: components["schemas"]["Message"];
+            /** @description The task. */
+            task_id: string;
             /** @enum {string} */
             type: "message_added";
         } | {
-            /** @description The task. */
-            task_id: string;
-            /** @description The session. */
-            session_id: string;
             /** @description The message. */
             message_id: string;
             /**
@@ -590,93 +630,168 @@ export interface components {
              * @description The length of the text before, in UTF-16 code units.
              */
             offset: number;
+            /** @description The session. */
+            session_id: string;
+            /** @description The task. */
+            task_id: string;
             /** @description The text added. */
             text: string;
             /** @enum {string} */
             type: "message_appended";
         } | {
-            /** @description The task. */
-            task_id: string;
+            /** @description The message as it is now. */
+            message: components["schemas"]["Message"];
             /** @description The session. */
             session_id: string;
-            message: components["schemas"]["Message"];
+            /** @description The task. */
+            task_id: string;
             /** @enum {string} */
             type: "message_replaced";
         } | {
-            /** @description The task; it may be gone. */
-            task_id: string;
             /** @description The job. */
             job_id: string;
+            /** @description The task; it may be gone. */
+            task_id: string;
             /** @enum {string} */
             type: "cleanup_job_changed";
         };
-        /** @description A registered repository. */
-        Repository: {
-            /** @description Its id. */
-            id: string;
-            /** @description The workspace it belongs to. */
-            workspace_id: string;
-            /** @description The name shown. */
-            name: string;
-            /** @description The absolute path of its main checkout, or of the bare repository. */
-            local_path: string;
-            /** @description The branch that new tasks start from unless another is named. */
-            default_branch: string;
-            /** @description What the names of task branches begin with. */
-            branch_prefix: string;
-            /** @description When it was registered. */
-            created_at: string;
-        };
-        /** @description Asks for a repository to be registered. */
-        AddRepository: {
-            /** @description The absolute path of a checkout, a folder inside one, or a bare repository. */
+        /** @description One changed file. */
+        FileChange: {
+            /**
+             * Format: int64
+             * @description Lines added; none for a binary file.
+             */
+            additions?: number | null;
+            /**
+             * Format: int64
+             * @description Lines deleted; none for a binary file.
+             */
+            deletions?: number | null;
+            /** @description `added`, `modified`, `deleted`, `renamed` or `type_changed`. */
+            kind: string;
+            /** @description The path before, for a renamed file. */
+            old_path?: string | null;
+            /** @description The path, relative to the worktree. */
             path: string;
-            /** @description The name to show; by default the last part of the path. */
-            name?: string | null;
-            /** @description The workspace; by default the first. */
-            workspace_id?: string | null;
+            /** @description Whether Git does not track it yet. */
+            untracked: boolean;
         };
-        /** @description The repository as registered. */
-        RepositoryAdded: {
-            repository: components["schemas"]["Repository"];
-            /** @description What was understood differently from what was typed, for example that a sub-folder stands for its repository; may be empty. */
-            note: string;
-            /** @description Whether it was registered before; nothing was changed then. */
-            already_registered: boolean;
+        /** @description One file's difference from the base commit. */
+        FileDiff: {
+            /** @description Whether the file is binary. */
+            binary: boolean;
+            /** @description The path before, for a renamed file. */
+            old_path?: string | null;
+            /** @description A unified diff; empty for a binary file. */
+            patch: string;
+            /** @description The path, relative to the worktree. */
+            path: string;
+            /** @description Whether the diff was cut off because it is larger than 1 MiB. */
+            too_large: boolean;
         };
-        /** @description A branch that a task can start from. */
-        Branch: {
-            /** @description Its name, for example `main` or `origin/main`. */
-            name: string;
-            /** @description Whether it is a remote-tracking branch. */
-            is_remote: boolean;
-            /** @description The full object id of its tip. */
-            commit: string;
-            /** @description Whether it is the repository's default branch. */
-            is_default: boolean;
+        /** @description Says that the server is up. It needs no token and tells nothing private. */
+        Health: {
+            /** @description Always `ok`. */
+            status: string;
+            /** @description The version of the binary. */
+            version: string;
         };
-        /** @description An agent conversation of a task. */
-        Session: {
+        /** @description One event. */
+        LiveEvent: {
+            /** @description When it was stored. */
+            at: string;
+            /** @description What changed. */
+            event: components["schemas"]["EventBody"];
+            /**
+             * Format: int64
+             * @description Its place in the order of commits, from 1, without holes.
+             */
+            seq: number;
+        };
+        /** @description A frame of the server. */
+        LiveFrame: {
+            /** @enum {string} */
+            frame: "ready";
+            /**
+             * Format: int64
+             * @description The newest event at this moment.
+             */
+            newest: number;
+            /**
+             * Format: int64
+             * @description Where the stream begins.
+             */
+            since: number;
+        } | {
+            /** @enum {string} */
+            frame: "reset";
+            /**
+             * Format: int64
+             * @description The newest event at this moment.
+             */
+            newest: number;
+        } | (components["schemas"]["LiveEvent"] & {
+            /** @enum {string} */
+            frame: "event";
+        }) | {
+            /** @enum {string} */
+            frame: "ping";
+            /**
+             * Format: int64
+             * @description The newest event that was sent.
+             */
+            newest: number;
+        } | {
+            /** @enum {string} */
+            frame: "refused";
+            /** @description Why. */
+            message: string;
+        };
+        /** @description The first frame of a client. */
+        LiveHello: {
+            /**
+             * Format: int64
+             * @description The last event that was seen; absent to begin with the present.
+             */
+            since?: number | null;
+            /** @description The access token. */
+            token: string;
+        };
+        /** @description One entry of a conversation. */
+        Message: {
+            /** @description `user`, `agent` or `system`. */
+            author: string;
+            /** @description Its text; for a tool call, the title. */
+            content: string;
+            /** @description When it was begun. */
+            created_at: string;
             /** @description Its id. */
             id: string;
-            /** @description The task it belongs to. */
-            task_id: string;
-            /** @description The name shown. */
-            name: string;
-            /** @description `CREATED`, `STARTING`, `RUNNING`, `WAITING_FOR_INPUT`, `IDLE`, `COMPLETED`, `FAILED`, `CANCELLED` or `INTERRUPTED`. */
-            state: string;
-            /** @description Why it failed; otherwise empty. */
-            error_message: string;
-            /** @description Whether it is the one the board shows. */
-            is_primary: boolean;
-            /** @description The agent; none when its profile was removed. */
-            agent_profile_id?: string | null;
-            /** @description The name of the agent. */
-            agent_name: string;
-            /** @description When it was made. */
-            started_at: string;
+            /** @description `message`, `thinking`, `tool_call`, `agent_plan`, `permission_request`, `error` or `status`. */
+            kind: string;
+            /** @description What is particular to its kind: [`ToolCall`], [`Plan`] or [`Permission`]; otherwise an empty object. */
+            metadata: Record<string, never>;
+            /**
+             * Format: int64
+             * @description Its place in the session, from 1, without holes.
+             */
+            ordinal: number;
+            /** @description The turn it belongs to. */
+            turn_id: string;
             /** @description When it last changed. */
             updated_at: string;
+        };
+        /** @description A page of a conversation, oldest first. */
+        MessagePage: {
+            /** @description Whether there are older ones. */
+            has_older: boolean;
+            /** @description The messages. */
+            items: components["schemas"]["Message"][];
+            /**
+             * Format: int64
+             * @description The newest event that the page already tells of: live events up to it are known, later ones are not.
+             */
+            last_event: number;
         };
         /** @description Asks for a new session of a task. */
         NewSession: {
@@ -685,86 +800,56 @@ export interface components {
             /** @description A first prompt; without one the agent is started and waits. */
             prompt?: string | null;
         };
-        /** @description A prompt for a session. It starts the agent when it does not run. */
-        Prompt: {
-            /** @description The text, Markdown. */
-            text: string;
+        /** @description Asks for a new task. */
+        NewTask: {
+            /** @description The agent; by default the built-in demo agent. */
+            agent_profile_id?: string | null;
+            /** @description What the agent is asked to do; the first prompt of the first session. */
+            prompt?: string;
+            /** @description The repositories to work on, at least one. */
+            repositories: components["schemas"]["NewTaskRepository"][];
+            /** @description Whether to make the workspace and start a session at once. */
+            start?: boolean;
+            /** @description The column; by default the board's start. */
+            step_id?: string | null;
+            /** @description The title, one line of at most 500 characters; by default the first line of the prompt. */
+            title?: string | null;
+            /** @description The workspace; by default the first. */
+            workspace_id?: string | null;
+        };
+        /** @description One repository of a new task. */
+        NewTaskRepository: {
+            /** @description The branch, tag or commit to start from; by default the repository's default branch. */
+            base_branch?: string | null;
+            /** @description The repository. */
+            repository_id: string;
+        };
+        /** @description The metadata of a `permission_request` message. */
+        Permission: {
+            /** @description The option chosen, once answered. */
+            chosen?: string | null;
+            /** @description The answers the agent offers. */
+            options: components["schemas"]["PermissionOption"][];
+            /** @description The id under which it is answered. */
+            request_id: string;
+            /** @description `pending`, `answered` or `expired`. */
+            status: string;
+            /** @description The tool call it is about; may be empty. */
+            tool_call_id: string;
         };
         /** @description The answer to a permission request. */
         PermissionAnswer: {
             /** @description The option chosen; none refuses by cancelling. */
             option_id?: string | null;
         };
-        /** @description What became of a deleted session. */
-        SessionDeleted: {
-            /** @description The session that was deleted. */
-            session_id: string;
-            /** @description The session that is primary now, when the task has one left. */
-            primary_session_id?: string | null;
-            /** @description The task's workspace, which was kept; empty when none was made. */
-            workspace_path: string;
-        };
-        /** @description One entry of a conversation. */
-        Message: {
-            /** @description Its id. */
-            id: string;
-            /** @description The turn it belongs to. */
-            turn_id: string;
-            /**
-             * Format: int64
-             * @description Its place in the session, from 1, without holes.
-             */
-            ordinal: number;
-            /** @description `user`, `agent` or `system`. */
-            author: string;
-            /** @description `message`, `thinking`, `tool_call`, `agent_plan`, `permission_request`, `error` or `status`. */
+        /** @description One answer to a permission request. */
+        PermissionOption: {
+            /** @description `allow_once`, `allow_always`, `reject_once` or `reject_always`. */
             kind: string;
-            /** @description Its text; for a tool call, the title. */
-            content: string;
-            /** @description What is particular to its kind: [`ToolCall`], [`Plan`] or [`Permission`]; otherwise an empty object. */
-            metadata: Record<string, never>;
-            /** @description When it was begun. */
-            created_at: string;
-            /** @description When it last changed. */
-            updated_at: string;
-        };
-        /** @description A page of a conversation, oldest first. */
-        MessagePage: {
-            /** @description The messages. */
-            items: components["schemas"]["Message"][];
-            /** @description Whether there are older ones. */
-            has_older: boolean;
-            /**
-             * Format: int64
-             * @description The newest event that the page already tells of: live events up to it are known, later ones are not.
-             */
-            last_event: number;
-        };
-        /** @description The metadata of a `tool_call` message. */
-        ToolCall: {
-            /** @description The agent's id of the call. */
-            tool_call_id: string;
-            /** @description `read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch` or `other`. */
-            tool_kind: string;
-            /** @description `pending`, `in_progress`, `completed` or `failed`. */
-            status: string;
-            /** @description Absolute paths it touches. */
-            locations?: string[];
-            /** @description Edits it made or proposes. */
-            diffs?: components["schemas"]["ToolDiff"][];
-            /** @description Text it put out. */
-            output?: string;
-            /** @description The agent's raw input, as it came. */
-            raw_input?: Record<string, never> | null;
-        };
-        /** @description One edited file of a tool call. */
-        ToolDiff: {
-            /** @description The absolute path. */
-            path: string;
-            /** @description The text before; none for a new file. */
-            old_text?: string | null;
-            /** @description The text after. */
-            new_text: string;
+            /** @description The words shown. */
+            name: string;
+            /** @description The agent's id of the option. */
+            option_id: string;
         };
         /** @description The metadata of an `agent_plan` message. */
         Plan: {
@@ -780,42 +865,155 @@ export interface components {
             /** @description `pending`, `in_progress` or `completed`. */
             status: string;
         };
-        /** @description The metadata of a `permission_request` message. */
-        Permission: {
-            /** @description The id under which it is answered. */
-            request_id: string;
-            /** @description The tool call it is about; may be empty. */
-            tool_call_id: string;
-            /** @description The answers the agent offers. */
-            options: components["schemas"]["PermissionOption"][];
-            /** @description `pending`, `answered` or `expired`. */
-            status: string;
-            /** @description The option chosen, once answered. */
-            chosen?: string | null;
+        /** @description A prompt for a session. It starts the agent when it does not run. */
+        Prompt: {
+            /** @description The text, Markdown. */
+            text: string;
         };
-        /** @description One answer to a permission request. */
-        PermissionOption: {
-            /** @description The agent's id of the option. */
-            option_id: string;
-            /** @description The words shown. */
+        /** @description A registered repository. */
+        Repository: {
+            /** @description What the names of task branches begin with. */
+            branch_prefix: string;
+            /** @description When it was registered. */
+            created_at: string;
+            /** @description The branch that new tasks start from unless another is named. */
+            default_branch: string;
+            /** @description Its id. */
+            id: string;
+            /** @description The absolute path of its main checkout, or of the bare repository. */
+            local_path: string;
+            /** @description The name shown. */
             name: string;
-            /** @description `allow_once`, `allow_always`, `reject_once` or `reject_always`. */
+            /** @description The workspace it belongs to. */
+            workspace_id: string;
+        };
+        /** @description The repository as registered. */
+        RepositoryAdded: {
+            /** @description Whether it was registered before; nothing was changed then. */
+            already_registered: boolean;
+            /**
+             * @description What was understood differently from what was typed, for example that a sub-folder stands for its
+             *     repository; may be empty.
+             */
+            note: string;
+            /** @description The repository. */
+            repository: components["schemas"]["Repository"];
+        };
+        /** @description What differs from the base commit, in one repository of a task. */
+        RepositoryChanges: {
+            /** @description The commit that the files are compared with. */
+            base_commit: string;
+            /** @description The branch that is checked out now; empty when none is. */
+            branch: string;
+            /** @description Why they cannot be shown; otherwise empty. */
+            error_message: string;
+            /** @description The files, by path. */
+            files: components["schemas"]["FileChange"][];
+            /** @description The repository. */
+            repository_id: string;
+            /** @description The repository's name. */
+            repository_name: string;
+        };
+        /** @description What a person may want to know about the server. */
+        ServerInfo: {
+            /** @description `sqlite` or `postgresql`. */
+            database: string;
+            /** @description The version of the Git program. */
+            git_version: string;
+            /** @description The absolute path of the home folder. */
+            home: string;
+            /**
+             * Format: int64
+             * @description The newest event's sequence number.
+             */
+            last_event: number;
+            /** @description The version of the binary. */
+            version: string;
+            /** @description The absolute path under which task workspaces are made. */
+            workspaces_root: string;
+        };
+        /** @description An agent conversation of a task. */
+        Session: {
+            /** @description The name of the agent. */
+            agent_name: string;
+            /** @description The agent; none when its profile was removed. */
+            agent_profile_id?: string | null;
+            /** @description Why it failed; otherwise empty. */
+            error_message: string;
+            /** @description Its id. */
+            id: string;
+            /** @description Whether it is the one the board shows. */
+            is_primary: boolean;
+            /** @description The name shown. */
+            name: string;
+            /** @description When it was made. */
+            started_at: string;
+            /**
+             * @description `CREATED`, `STARTING`, `RUNNING`, `WAITING_FOR_INPUT`, `IDLE`, `COMPLETED`, `FAILED`, `CANCELLED` or
+             *     `INTERRUPTED`.
+             */
+            state: string;
+            /** @description The task it belongs to. */
+            task_id: string;
+            /** @description When it last changed. */
+            updated_at: string;
+        };
+        /** @description What became of a deleted session. */
+        SessionDeleted: {
+            /** @description The session that is primary now, when the task has one left. */
+            primary_session_id?: string | null;
+            /** @description The session that was deleted. */
+            session_id: string;
+            /** @description The task's workspace, which was kept; empty when none was made. */
+            workspace_path: string;
+        };
+        /** @description Something that would be lost, or a reason why a directory is not what was recorded. */
+        Stake: {
+            /** @description A sentence for people. */
+            detail: string;
+            /** @description Files or commits, at most 50. */
+            items: string[];
+            /**
+             * @description `uncommitted`, `untracked`, `ignored`, `commits`, `nested_repository`, `operation_in_progress`,
+             *     `occupied`, `locked` or `unknown`.
+             */
             kind: string;
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            total: number;
+            /** @description The absolute path of the worktree. */
+            worktree_path: string;
+        };
+        /** @description A column of a board. */
+        Step: {
+            /** @description Its id. */
+            id: string;
+            /** @description Whether new tasks start here. */
+            is_start: boolean;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Its place from the left, from 0.
+             */
+            position: number;
         };
         /** @description A task as a board or list shows it. */
         TaskCard: {
+            /** @description When it was archived. */
+            archived_at?: string | null;
+            /** @description The state of its unfinished cleanup job, when it has one; `needs_decision` waits for a person. */
+            cleanup_state?: string | null;
+            /** @description When it was made. */
+            created_at: string;
+            /** @description When its deletion was asked for. */
+            deleted_at?: string | null;
+            /** @description The state of its environment, when it has one: `creating`, `ready`, `stopped` or `failed`. */
+            environment_status?: string | null;
             /** @description Its id. */
             id: string;
-            /** @description The workspace it belongs to. */
-            workspace_id: string;
-            /** @description The board it is on. */
-            workflow_id: string;
-            /** @description The column it is in. */
-            step_id: string;
-            /** @description Its title. */
-            title: string;
-            /** @description `TODO`, `SCHEDULING`, `IN_PROGRESS`, `WAITING_FOR_INPUT`, `REVIEW`, `BLOCKED`, `CREATED`, `COMPLETED` `FAILED` or `CANCELLED`. */
-            state: string;
             /**
              * Format: int64
              * @description Its place within the column, ascending.
@@ -825,18 +1023,37 @@ export interface components {
             repositories: string[];
             /** @description The state of its primary session, when it has one. */
             session_state?: string | null;
-            /** @description The state of its environment, when it has one: `creating`, `ready`, `stopped` or `failed`. */
-            environment_status?: string | null;
-            /** @description The state of its unfinished cleanup job, when it has one; `needs_decision` waits for a person. */
-            cleanup_state?: string | null;
-            /** @description When it was archived. */
-            archived_at?: string | null;
-            /** @description When its deletion was asked for. */
-            deleted_at?: string | null;
-            /** @description When it was made. */
-            created_at: string;
+            /**
+             * @description `TODO`, `SCHEDULING`, `IN_PROGRESS`, `WAITING_FOR_INPUT`, `REVIEW`, `BLOCKED`, `CREATED`, `COMPLETED`,
+             *     `FAILED` or `CANCELLED`.
+             */
+            state: string;
+            /** @description The column it is in. */
+            step_id: string;
+            /** @description Its title. */
+            title: string;
             /** @description When it last changed. */
             updated_at: string;
+            /** @description The board it is on. */
+            workflow_id: string;
+            /** @description The workspace it belongs to. */
+            workspace_id: string;
+        };
+        /** @description Everything about one task but its conversations. */
+        TaskDetail: {
+            /** @description The agent that its first session uses. */
+            agent_profile_id?: string | null;
+            /** @description Its cleanup jobs, newest first. */
+            cleanup_jobs: components["schemas"]["CleanupJob"][];
+            environment?: components["schemas"]["Environment"] | null;
+            /** @description Why it failed; otherwise empty. */
+            error_message: string;
+            /** @description What the person asked for. */
+            prompt: string;
+            /** @description Its sessions, oldest first. */
+            sessions: components["schemas"]["Session"][];
+            /** @description The task. */
+            task: components["schemas"]["TaskCard"];
         };
         /** @description A page of tasks. */
         TaskPage: {
@@ -845,167 +1062,40 @@ export interface components {
             /** @description Where the next page begins; none on the last. */
             next_cursor?: string | null;
         };
-        /** @description Everything about one task but its conversations. */
-        TaskDetail: {
-            task: components["schemas"]["TaskCard"];
-            /** @description What the person asked for. */
-            prompt: string;
-            /** @description Why it failed; otherwise empty. */
-            error_message: string;
-            /** @description The agent that its first session uses. */
-            agent_profile_id?: string | null;
-            /** @description Its environment, when it was made. */
-            environment?: null | components["schemas"]["Environment"];
-            /** @description Its sessions, oldest first. */
-            sessions: components["schemas"]["Session"][];
-            /** @description Its cleanup jobs, newest first. */
-            cleanup_jobs: components["schemas"]["CleanupJob"][];
-        };
-        /** @description The task's workspace. */
-        Environment: {
-            /** @description Its id. */
-            id: string;
-            /** @description `creating`, `ready`, `stopped` or `failed`. */
+        /** @description The metadata of a `tool_call` message. */
+        ToolCall: {
+            /** @description Edits it made or proposes. */
+            diffs?: components["schemas"]["ToolDiff"][];
+            /** @description Absolute paths it touches. */
+            locations?: string[];
+            /** @description Text it put out. */
+            output?: string;
+            /** @description The agent's raw input, as it came. */
+            raw_input?: Record<string, never> | null;
+            /** @description `pending`, `in_progress`, `completed` or `failed`. */
             status: string;
-            /** @description The absolute directory in which agents of the task start. */
-            workspace_path: string;
-            /** @description Its repositories, in order. */
-            repositories: components["schemas"]["EnvironmentRepo"][];
+            /** @description The agent's id of the call. */
+            tool_call_id: string;
+            /** @description `read`, `edit`, `delete`, `move`, `search`, `execute`, `think`, `fetch` or `other`. */
+            tool_kind: string;
         };
-        /** @description One repository of an environment. */
-        EnvironmentRepo: {
-            /** @description Its id. */
-            id: string;
-            /** @description The repository. */
-            repository_id: string;
-            /** @description The repository's name. */
-            repository_name: string;
-            /** @description The absolute path of the worktree. */
-            worktree_path: string;
-            /** @description The branch it was made on. */
-            worktree_branch: string;
-            /** @description What it was made from. */
-            base_branch: string;
-            /** @description The full object id of the commit it was made at; empty when not recorded. */
-            base_commit: string;
-            /** @description `active`, `merged` or `deleted`. */
-            status: string;
-        };
-        /** @description Asks for a new task. */
-        NewTask: {
-            /** @description The title, one line of at most 500 characters; by default the first line of the prompt. */
-            title?: string | null;
-            /** @description What the agent is asked to do; the first prompt of the first session. */
-            prompt?: string;
-            /** @description The repositories to work on, at least one. */
-            repositories: components["schemas"]["NewTaskRepository"][];
-            /** @description The agent; by default the built-in demo agent. */
-            agent_profile_id?: string | null;
-            /** @description The column; by default the board's start. */
-            step_id?: string | null;
-            /** @description The workspace; by default the first. */
-            workspace_id?: string | null;
-            /** @description Whether to make the workspace and start a session at once. */
-            start?: boolean;
-        };
-        /** @description One repository of a new task. */
-        NewTaskRepository: {
-            /** @description The repository. */
-            repository_id: string;
-            /** @description The branch, tag or commit to start from; by default the repository's default branch. */
-            base_branch?: string | null;
+        /** @description One edited file of a tool call. */
+        ToolDiff: {
+            /** @description The text after. */
+            new_text: string;
+            /** @description The text before; none for a new file. */
+            old_text?: string | null;
+            /** @description The absolute path. */
+            path: string;
         };
         /** @description Changes a task; what is absent stays. */
         UpdateTask: {
-            /** @description A new title. */
-            title?: string | null;
-            /** @description A new column. */
-            step_id?: string | null;
             /** @description The task after which it stands in the column; an empty text puts it first. By default it goes last. */
             after_task_id?: string | null;
-        };
-        /** @description What differs from the base commit, in one repository of a task. */
-        RepositoryChanges: {
-            /** @description The repository. */
-            repository_id: string;
-            /** @description The repository's name. */
-            repository_name: string;
-            /** @description The branch that is checked out now; empty when none is. */
-            branch: string;
-            /** @description The commit that the files are compared with. */
-            base_commit: string;
-            /** @description The files, by path. */
-            files: components["schemas"]["FileChange"][];
-            /** @description Why they cannot be shown; otherwise empty. */
-            error_message: string;
-        };
-        /** @description One changed file. */
-        FileChange: {
-            /** @description The path, relative to the worktree. */
-            path: string;
-            /** @description The path before, for a renamed file. */
-            old_path?: string | null;
-            /** @description `added`, `modified`, `deleted`, `renamed` or `type_changed`. */
-            kind: string;
-            /**
-             * Format: int64
-             * @description Lines added; none for a binary file.
-             */
-            additions?: number | null;
-            /**
-             * Format: int64
-             * @description Lines deleted; none for a binary file.
-             */
-            deletions?: number | null;
-            /** @description Whether Git does not track it yet. */
-            untracked: boolean;
-        };
-        /** @description One file's difference from the base commit. */
-        FileDiff: {
-            /** @description The path, relative to the worktree. */
-            path: string;
-            /** @description The path before, for a renamed file. */
-            old_path?: string | null;
-            /** @description A unified diff; empty for a binary file. */
-            patch: string;
-            /** @description Whether the file is binary. */
-            binary: boolean;
-            /** @description Whether the diff was cut off because it is larger than 1 MiB. */
-            too_large: boolean;
-        };
-        /** @description Says that the server is up. It needs no token and tells nothing private. */
-        Health: {
-            /** @description Always `ok`. */
-            status: string;
-            /** @description The version of the binary. */
-            version: string;
-        };
-        /** @description What a person may want to know about the server. */
-        ServerInfo: {
-            /** @description The version of the binary. */
-            version: string;
-            /** @description `sqlite` or `postgresql`. */
-            database: string;
-            /** @description The absolute path of the home folder. */
-            home: string;
-            /** @description The absolute path under which task workspaces are made. */
-            workspaces_root: string;
-            /** @description The version of the Git program. */
-            git_version: string;
-            /**
-             * Format: int64
-             * @description The newest event's sequence number.
-             */
-            last_event: number;
-        };
-        /** @description A named container of boards, tasks and repositories. */
-        Workspace: {
-            /** @description Its id. */
-            id: string;
-            /** @description Its name. */
-            name: string;
-            /** @description Its boards, in order. */
-            workflows: components["schemas"]["Workflow"][];
+            /** @description A new column. */
+            step_id?: string | null;
+            /** @description A new title. */
+            title?: string | null;
         };
         /** @description A board. */
         Workflow: {
@@ -1016,19 +1106,14 @@ export interface components {
             /** @description Its columns, from the left. */
             steps: components["schemas"]["Step"][];
         };
-        /** @description A column of a board. */
-        Step: {
+        /** @description A named container of boards, tasks and repositories. */
+        Workspace: {
             /** @description Its id. */
             id: string;
             /** @description Its name. */
             name: string;
-            /**
-             * Format: int64
-             * @description Its place from the left, from 0.
-             */
-            position: number;
-            /** @description Whether new tasks start here. */
-            is_start: boolean;
+            /** @description Its boards, in order. */
+            workflows: components["schemas"]["Workflow"][];
         };
     };
     responses: never;
@@ -1039,195 +1124,6 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    health: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Health"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    server_info: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServerInfo"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    list_workspaces: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Workspace"][];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    list_repositories: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Repository"][];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    add_repository: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AddRepository"];
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RepositoryAdded"];
-                };
-            };
-            /** @description Done */
-            201: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RepositoryAdded"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    list_branches: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Branch"][];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
     list_agents: {
         parameters: {
             query?: never;
@@ -1237,7 +1133,6 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1246,8 +1141,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentProfile"][];
                 };
             };
-            /** @description Refused */
-            default: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1270,7 +1164,6 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1279,8 +1172,691 @@ export interface operations {
                     "application/json": components["schemas"]["AgentProfile"];
                 };
             };
-            /** @description Refused */
-            default: {
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_jobs: {
+        parameters: {
+            query?: {
+                /** @description Only jobs of this task. */
+                task_id?: string;
+                /** @description Only jobs in this state. */
+                state?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupJob"][];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupJob"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    decide_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CleanupDecision"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupJob"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    connect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description a WebSocket: LiveHello, then LiveFrame after LiveFrame */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    read_openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the OpenAPI document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    list_repositories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Repository"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    add_repository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddRepository"];
+            };
+        };
+        responses: {
+            /** @description it was registered before */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryAdded"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryAdded"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_branches: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the repository */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Branch"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_server: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerInfo"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionDeleted"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    cancel_turn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_messages: {
+        parameters: {
+            query?: {
+                /** @description Only messages before this ordinal; by default the newest. */
+                before?: number;
+                /** @description How many, 1 to 500; 200 by default. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MessagePage"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    answer_permission: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+                /** @description the request */
+                request_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PermissionAnswer"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    send_prompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Prompt"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    stop_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the session */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1294,17 +1870,17 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The workspace; by default the first. */
-                workspace_id?: string | null;
+                workspace_id?: string;
                 /** @description Only tasks in this column. */
-                step_id?: string | null;
+                step_id?: string;
                 /** @description Archived tasks instead of open ones. */
-                archived?: boolean | null;
+                archived?: boolean;
                 /** @description Only tasks whose title holds these words. */
-                query?: string | null;
+                query?: string;
                 /** @description Where the page begins, from the page before. */
-                cursor?: string | null;
+                cursor?: string;
                 /** @description How many, 1 to 200; 100 by default. */
-                limit?: number | null;
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -1312,7 +1888,6 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1321,8 +1896,15 @@ export interface operations {
                     "application/json": components["schemas"]["TaskPage"];
                 };
             };
-            /** @description Refused */
-            default: {
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1345,7 +1927,6 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1354,8 +1935,23 @@ export interface operations {
                     "application/json": components["schemas"]["TaskDetail"];
                 };
             };
-            /** @description Refused */
-            default: {
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1365,18 +1961,18 @@ export interface operations {
             };
         };
     };
-    show_task: {
+    read_task: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description the task */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1385,8 +1981,15 @@ export interface operations {
                     "application/json": components["schemas"]["TaskDetail"];
                 };
             };
-            /** @description Refused */
-            default: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1401,13 +2004,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description the task */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -1416,8 +2019,23 @@ export interface operations {
                     "application/json": components["schemas"]["CleanupJob"];
                 };
             };
-            /** @description Refused */
-            default: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1432,6 +2050,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description the task */
                 id: string;
             };
             cookie?: never;
@@ -1442,7 +2061,6 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1451,8 +2069,7 @@ export interface operations {
                     "application/json": components["schemas"]["TaskDetail"];
                 };
             };
-            /** @description Refused */
-            default: {
+            400: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1460,30 +2077,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-        };
-    };
-    start_task: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["TaskDetail"];
-                };
-            };
-            /** @description Refused */
-            default: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1491,100 +2085,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-        };
-    };
-    task_changes: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RepositoryChanges"][];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    task_diff: {
-        parameters: {
-            query: {
-                /** @description The repository. */
-                repository_id: string;
-                /** @description The path, relative to the worktree. */
-                path: string;
-            };
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["FileDiff"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    close_report: {
-        parameters: {
-            query: {
-                /** @description `archive` or `delete`. */
-                action: string;
-            };
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CloseReport"];
-                };
-            };
-            /** @description Refused */
-            default: {
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1599,13 +2100,13 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description the task */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -1614,8 +2115,177 @@ export interface operations {
                     "application/json": components["schemas"]["CleanupJob"];
                 };
             };
-            /** @description Refused */
-            default: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_changes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryChanges"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_close_report: {
+        parameters: {
+            query: {
+                /** @description `archive` or `delete`. */
+                action: string;
+            };
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CloseReport"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_diff: {
+        parameters: {
+            query: {
+                /** @description The repository. */
+                repository_id: string;
+                /** @description The path, relative to the worktree. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileDiff"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1630,6 +2300,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description the task */
                 id: string;
             };
             cookie?: never;
@@ -1640,7 +2311,6 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1649,8 +2319,39 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Refused */
-            default: {
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1660,94 +2361,43 @@ export interface operations {
             };
         };
     };
-    show_session: {
+    start_task: {
         parameters: {
             query?: never;
             header?: never;
             path: {
+                /** @description the task */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Session"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    delete_session: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SessionDeleted"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    prompt_session: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Prompt"];
-            };
-        };
-        responses: {
-            /** @description Done */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Session"];
+                    "application/json": components["schemas"]["TaskDetail"];
                 };
             };
-            /** @description Refused */
-            default: {
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1757,231 +2407,24 @@ export interface operations {
             };
         };
     };
-    cancel_turn: {
+    list_workspaces: {
         parameters: {
             query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Session"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    stop_session: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Session"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    answer_permission: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-                request_id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PermissionAnswer"];
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Session"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    list_messages: {
-        parameters: {
-            query?: {
-                /** @description Only messages before this ordinal; by default the newest. */
-                before?: number | null;
-                /** @description How many, 1 to 500; 200 by default. */
-                limit?: number | null;
-            };
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["MessagePage"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    list_cleanup_jobs: {
-        parameters: {
-            query?: {
-                /** @description Only jobs of this task. */
-                task_id?: string | null;
-                /** @description Only jobs in this state. */
-                state?: string | null;
-            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Done */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CleanupJob"][];
+                    "application/json": components["schemas"]["Workspace"][];
                 };
             };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    show_cleanup_job: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CleanupJob"];
-                };
-            };
-            /** @description Refused */
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    decide_cleanup_job: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CleanupDecision"];
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CleanupJob"];
-                };
-            };
-            /** @description Refused */
-            default: {
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
