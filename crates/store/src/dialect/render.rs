@@ -18,7 +18,7 @@ pub(super) fn statement(sql: &str, engine: Engine) -> String {
         Engine::Sqlite => {
             name_texts(&sql, "(SELECT value FROM json_each(", "))").replace(" ILIKE ", " LIKE ")
         }
-        Engine::Postgres => name_texts(&sql, "(SELECT json_array_elements_text(", "::json))"),
+        Engine::Postgres => name_texts(&sql, "(SELECT json_array_elements_text(", "::text::json))"),
     }
 }
 
@@ -75,7 +75,7 @@ mod tests {
         );
         assert_eq!(
             statement(sql, Engine::Postgres),
-            "SELECT 1 FOR UPDATE  WHERE a IN (SELECT json_array_elements_text($1::json)) AND b ILIKE $2"
+            "SELECT 1 FOR UPDATE  WHERE a IN (SELECT json_array_elements_text($1::text::json)) AND b ILIKE $2"
         );
     }
 
