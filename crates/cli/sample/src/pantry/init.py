@@ -1,0 +1,1 @@
+"""Knows what is on the shelves, what runs out, and what to buy."""

@@ -1,0 +1,5 @@
+"""Makes `python -m pantry` work."""
+
+from pantry.cli import main
+
+raise SystemExit(main())

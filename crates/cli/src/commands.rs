@@ -1,0 +1,54 @@
+//! One module per command; each reads as what the command does.
+
+pub(crate) mod agent;
+pub(crate) mod cleanup;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod demo_agent;
+pub(crate) mod doctor;
+pub(crate) mod openapi;
+pub(crate) mod repo;
+pub(crate) mod serve;
+pub(crate) mod session;
+pub(crate) mod task;
+
+use crate::arguments::{Arguments, Command, GlobalOptions, ServeOptions};
+use crate::compose::Setup;
+use crate::connection::Connection;
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::output::Output;
+
+/// Carries out the command line.
+pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
+    let global = &arguments.global;
+    let setup = || setup(global);
+    match arguments.command {
+        None => serve::run(&setup()?, &ServeOptions::default(), output),
+        Some(Command::Serve(options)) => serve::run(&setup()?, &options, output),
+        Some(Command::Repo(command)) => connected(&setup()?, |to| repo::run(to, command, output)),
+        Some(Command::Task(command)) => connected(&setup()?, |to| task::run(to, command, output)),
+        Some(Command::Session(command)) => connected(&setup()?, |to| session::run(to, command, output)),
+        Some(Command::Agent(command)) => connected(&setup()?, |to| agent::run(to, command, output)),
+        Some(Command::Cleanup(command)) => connected(&setup()?, |to| cleanup::run(to, &command, output)),
+        Some(Command::Demo(options)) => demo::run(&options, global.database.as_deref(), output),
+        Some(Command::Doctor) => doctor::run(&setup()?, output),
+        Some(Command::Completions { shell }) => completions::run(shell, output),
+        Some(Command::Openapi) => openapi::run(output),
+        Some(Command::DemoAgent { script }) => demo_agent::run(script.as_deref()),
+    }
+}
+
+fn setup(global: &GlobalOptions) -> Result<Setup, Failure> {
+    let home = Home::locate(global.home.as_deref())?;
+    let database = home.database(global.database.as_deref())?;
+    Ok(Setup { home, database, is_database_named: global.database.is_some() })
+}
+
+/// Does something with a connection, which is closed in any case.
+fn connected(setup: &Setup, work: impl FnOnce(&Connection) -> Result<(), Failure>) -> Result<(), Failure> {
+    let connection = Connection::open(setup)?;
+    let result = work(&connection);
+    connection.close();
+    result
+}

@@ -1,0 +1,129 @@
+//! `freehold cleanup`: cleanup jobs, and the decisions that some of them wait for.
+
+use std::time::Duration;
+
+use freehold_api::cleanup::{CleanupDecision, CleanupJob, CleanupQuery, Stake};
+
+use crate::arguments::CleanupCommand;
+use crate::connection::Connection;
+use crate::failure::{Exit, Failure};
+use crate::lookup;
+use crate::output::{Output, one_line, short, table};
+
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+/// How many names of a stake are shown.
+const SHOWN_ITEMS: usize = 10;
+
+/// Carries out the command.
+pub(crate) fn run(connection: &Connection, command: &CleanupCommand, output: Output) -> Result<(), Failure> {
+    match command {
+        CleanupCommand::List { waiting } => {
+            let state = waiting.then(|| "needs_decision".to_owned());
+            let jobs = connection.client.cleanup_jobs(&CleanupQuery { task_id: None, state })?;
+            output.answer(&jobs, || listed(&jobs))
+        }
+        CleanupCommand::Retry { job } => decide(connection, job, "retry", output),
+        CleanupCommand::Keep { job } => decide(connection, job, "keep", output),
+        CleanupCommand::KeepBranch { job } => decide(connection, job, "keep_branch", output),
+    }
+}
+
+fn decide(connection: &Connection, job: &str, decision: &str, output: Output) -> Result<(), Failure> {
+    let job = lookup::cleanup_job(&connection.client, job)?;
+    let request = CleanupDecision { decision: decision.to_owned() };
+    let job = connection.client.decide_cleanup_job(&job.id, &request)?;
+    wait_and_show(connection, job, output)
+}
+
+/// Waits until a cleanup job has ended or waits for something, and shows how; only success and a cleanup that
+/// was called off are no failure.
+pub(crate) fn wait_and_show(
+    connection: &Connection,
+    mut job: CleanupJob,
+    output: Output,
+) -> Result<(), Failure> {
+    while matches!(job.state.as_str(), "prepared" | "pending" | "running") {
+        std::thread::sleep(LOOK_PAUSE);
+        job = connection.client.cleanup_job(&job.id)?;
+    }
+    match job.state.as_str() {
+        "succeeded" => output.answer(&job, || given_back(&job)),
+        "cancelled" => output.answer(&job, || format!("Called off: {} keeps its workspace.", job.task_title)),
+        "needs_decision" => Err(needs_decision(&job)),
+        "retry_wait" => {
+            let message = format!("the workspace could not be given back yet: {}", job.last_error);
+            let hint = format!(
+                "it is tried again while a server runs; look with: freehold cleanup list, or try now: freehold cleanup retry {}",
+                short(&job.id)
+            );
+            Err(Failure::new(Exit::Failure, "cleanup_retries", message).hint(hint).subject(job.id))
+        }
+        _ => {
+            let message = format!("the workspace could not be given back: {}", job.last_error);
+            let hint = format!("try again: freehold cleanup retry {}", short(&job.id));
+            Err(Failure::new(Exit::Failure, "cleanup_failed", message).hint(hint).subject(job.id))
+        }
+    }
+}
+
+fn given_back(job: &CleanupJob) -> String {
+    if job.worktree_paths.is_empty() {
+        return format!("Done: {} had no workspace to give back.", job.task_title);
+    }
+    format!("Done: {} was given back.", job.worktree_paths.join(", "))
+}
+
+fn needs_decision(job: &CleanupJob) -> Failure {
+    let stakes = job.stakes.iter().map(stake_text).collect::<Vec<_>>().join("\n");
+    let message = format!("work would be lost, so nothing was removed:\n{stakes}");
+    let id = short(&job.id);
+    let only_commits = job.stakes.iter().all(|stake| stake.kind == "commits");
+    let keep_branch = if only_commits {
+        format!("\n  or keep the branch:            freehold cleanup keep-branch {id}")
+    } else {
+        String::new()
+    };
+    let hint = format!(
+        "commit or move it, then:       freehold cleanup retry {id}\n  \
+         or keep task and workspace:    freehold cleanup keep {id}{keep_branch}"
+    );
+    Failure::new(Exit::NeedsDecision, "needs_decision", message).hint(hint).subject(job.id.clone())
+}
+
+/// A stake as lines for people.
+pub(crate) fn stake_text(stake: &Stake) -> String {
+    let mut text = format!("  {}\n    {}", stake.worktree_path, stake.detail);
+    for item in stake.items.iter().take(SHOWN_ITEMS) {
+        text.push_str(&format!("\n    - {item}"));
+    }
+    let shown = stake.items.len().min(SHOWN_ITEMS);
+    let rest = stake.total.saturating_sub(u64::try_from(shown).unwrap_or(u64::MAX));
+    if rest > 0 && shown > 0 {
+        text.push_str(&format!("\n    and {rest} more"));
+    }
+    text
+}
+
+fn listed(jobs: &[CleanupJob]) -> String {
+    let row = |job: &CleanupJob| {
+        let CleanupJob { id, task_id, task_title, trigger, state, .. } = job;
+        let title = one_line(task_title, 40);
+        vec![
+            short(id).to_owned(),
+            trigger.clone(),
+            state.clone(),
+            short(task_id).to_owned(),
+            title,
+            reason(job),
+        ]
+    };
+    let rows = jobs.iter().map(row).collect();
+    table(&["id", "trigger", "state", "task", "title", "reason"], rows, "There is no cleanup job.")
+}
+
+fn reason(job: &CleanupJob) -> String {
+    match job.stakes.first() {
+        Some(stake) => one_line(&stake.detail, 60),
+        None => one_line(&job.last_error, 60),
+    }
+}
