@@ -35,13 +35,13 @@ statements! {
     );
     FIND_BY_OPERATION = select!("WHERE operation_id = $1");
     STORE_SNAPSHOT =
-        "UPDATE task_resource_cleanup_jobs SET resource_snapshot = $1, updated_at = $2 WHERE id = $3";
+        "UPDATE task_resource_cleanup_jobs SET resource_snapshot = $1, node_id = $2, updated_at = $3 WHERE id = $4";
     CLAIM = concat!(
         "UPDATE task_resource_cleanup_jobs SET state = 'running', lease_owner = $1, lease_expires_at = $2, ",
         "fence = fence + 1, attempts = attempts + 1, next_attempt_at = NULL, updated_at = $3 WHERE id = (",
-        "SELECT id FROM task_resource_cleanup_jobs WHERE state = 'pending' ",
+        "SELECT id FROM task_resource_cleanup_jobs WHERE node_id IN ('', $1) AND (state = 'pending' ",
         "OR (state = 'retry_wait' AND (next_attempt_at IS NULL OR next_attempt_at <= $3)) ",
-        "OR (state = 'running' AND (lease_expires_at IS NULL OR lease_expires_at <= $3)) ",
+        "OR (state = 'running' AND (lease_owner = $1 OR lease_expires_at IS NULL OR lease_expires_at <= $3))) ",
         "ORDER BY created_at, id LIMIT 1/*pg  FOR UPDATE SKIP LOCKED*/) RETURNING ", columns!()
     );
     HEARTBEAT =
@@ -158,7 +158,8 @@ pub fn store_snapshot(
     snapshot: &ResourceSnapshot,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    tx.change(&STORE_SNAPSHOT, params![to_json(snapshot)?, now, id.as_str()], NOUN, id.as_str())
+    let node = snapshot.node_id.as_ref().map_or("", |node| node.as_str());
+    tx.change(&STORE_SNAPSHOT, params![to_json(snapshot)?, node, now, id.as_str()], NOUN, id.as_str())
 }
 
 fn to_json(value: &impl serde::Serialize) -> Result<String, StoreError> {
@@ -202,7 +203,7 @@ fn require_step_from(
     Err(StoreError::CleanupStep { job_id: job.id, from: job.state, to: next })
 }
 
-/// Claims the oldest job that is due: pending, waiting for its retry, or running with an expired lease.
+/// Claims, for a node that works on none, the oldest job of that node that is due: pending, waiting for its retry, or running with an expired lease.
 pub fn claim_next(
     tx: &mut Tx<'_>,
     node: &NodeId,

@@ -38,6 +38,11 @@ statements! {
     RENAME = "UPDATE tasks SET title = $1, updated_at = $2 WHERE id = $3";
     MOVE = "UPDATE tasks SET workflow_step_id = $1, position = $2, updated_at = $3 WHERE id = $4";
     NEXT_POSITION = "SELECT COALESCE(MAX(position), -1) + 1 FROM tasks WHERE workflow_step_id = $1";
+    PLACE = "SELECT position FROM tasks WHERE workflow_step_id = $1 AND id = $2";
+    FIRST_POSITION = "SELECT COALESCE(MIN(position), 1) - 1 FROM tasks WHERE workflow_step_id = $1";
+    // By two, so that the place freed behind the named task is taken by none of its equals.
+    MAKE_ROOM = "UPDATE tasks SET position = position + 2 WHERE workflow_step_id = $1 \
+                 AND (position > $2 OR (position = $2 AND id > $3))";
     SET_ARCHIVED = "UPDATE tasks SET archived_at = $1, updated_at = $2 WHERE id = $3";
     SET_DELETED = "UPDATE tasks SET deleted_at = $1, updated_at = $2 WHERE id = $3";
     SET_START_REQUESTED = "UPDATE tasks SET start_requested = $1, updated_at = $2 WHERE id = $3";
@@ -135,6 +140,19 @@ pub fn move_to(
 /// The place after the last task of a column.
 pub fn next_position(tx: &mut Tx<'_>, step: &StepId) -> Result<i64, StoreError> {
     Ok(tx.row(&NEXT_POSITION, params![step.as_str()], TABLE, |fields| fields.int())?.unwrap_or_default())
+}
+
+/// Makes room in a column: first when `after` is none, else right behind that task. Gives the free position.
+pub fn make_room(tx: &mut Tx<'_>, step: &StepId, after: Option<&TaskId>) -> Result<i64, StoreError> {
+    let Some(after) = after else {
+        let first = tx.row(&FIRST_POSITION, params![step.as_str()], TABLE, |fields| fields.int())?;
+        return Ok(first.unwrap_or_default());
+    };
+    let place = tx.row(&PLACE, params![step.as_str(), after.as_str()], TABLE, |fields| fields.int())?;
+    let absent = || StoreError::NotFound { noun: "task in the column:", id: after.to_string() };
+    let place = place.ok_or_else(absent)?;
+    tx.execute(&MAKE_ROOM, params![step.as_str(), place, after.as_str()])?;
+    Ok(place + 1)
 }
 
 /// Marks a task as archived, or as open again.

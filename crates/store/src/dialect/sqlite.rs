@@ -20,6 +20,9 @@ const STATEMENT_CACHE: usize = 256;
 /// How long a connection waits for another process's lock, for example of a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5_000);
 
+/// How soon a lock that SQLite does not wait for is tried again.
+const BUSY_POLL: Duration = Duration::from_millis(10);
+
 /// A file, whether it exists or not.
 #[derive(Debug)]
 pub(crate) struct Database {
@@ -73,8 +76,7 @@ fn open_error(path: &Path, cause: impl Into<crate::Cause>) -> StoreError {
 impl Connection {
     fn configure(&self, mode: Mode) -> Result<(), crate::Cause> {
         let connection = &self.connection;
-        let journal: String =
-            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+        let journal = self.use_write_ahead_log()?;
         if journal != "wal" {
             return Err(format!("the file system does not support write-ahead logging ({journal})").into());
         }
@@ -85,6 +87,23 @@ impl Connection {
         }
         connection.pragma_update(None, "query_only", mode == Mode::Read)?;
         Ok(())
+    }
+
+    /// SQLite does not wait for another connection that changes the journal at the same moment, as two that
+    /// open a new file do; so this waits itself.
+    fn use_write_ahead_log(&self) -> rusqlite::Result<String> {
+        let change =
+            || self.connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
+        let mut waited = Duration::ZERO;
+        loop {
+            match change() {
+                Err(error) if is_busy(&error) && waited < BUSY_TIMEOUT => {
+                    std::thread::sleep(BUSY_POLL);
+                    waited += BUSY_POLL;
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     pub(super) fn batch(&self, sql: &str) -> Result<(), StoreError> {
@@ -139,6 +158,10 @@ impl Connection {
         };
         self.connection.prepare_cached(rendered)
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 fn run_error(statement: &Statement, cause: rusqlite::Error) -> StoreError {

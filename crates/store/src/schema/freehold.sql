@@ -262,6 +262,7 @@ CREATE TABLE task_resource_cleanup_jobs (
     resource_snapshot TEXT NOT NULL DEFAULT '{}',
     attempts INTEGER NOT NULL DEFAULT 0,
     next_attempt_at TIMESTAMP,
+    node_id TEXT NOT NULL DEFAULT '',
     lease_owner TEXT NOT NULL DEFAULT '',
     lease_expires_at TIMESTAMP,
     fence BIGINT NOT NULL DEFAULT 0,
