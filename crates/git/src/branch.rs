@@ -1,84 +1,67 @@
-//! Branches: which there are, what a name leads to, and a valid, unused name from any title.
+//! Branches: listing, resolving where work starts, and naming the branch of a task.
+//!
+//! Names come from people and agents. They are arguments after `--end-of-options` or full ref names, so that a
+//! name like `--help` is only ever an unknown branch.
 
 use std::path::Path;
 
-use crate::command::GitCommand;
+use crate::command::commit_of;
 use crate::{Git, GitError, Oid};
 
-/// A branch that a task can start from.
+mod name;
+
+/// A branch of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Branch {
-    /// Its name, for example `main` or `origin/main`.
+    /// Its name: `main`, or `origin/main` for a remote one.
     pub name: String,
-    /// Whether it is a remote-tracking branch.
+    /// Whether it is Git's memory of a branch of a remote.
     pub is_remote: bool,
-    /// Its tip.
+    /// Its newest commit.
     pub commit: Oid,
-    /// When its tip was committed, in seconds since 1970.
+    /// When that was committed, in seconds since 1970.
     pub committed_at_unix: i64,
 }
 
-/// A name and the commit it led to.
+/// Where work starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartPoint {
-    /// The name as it was given.
+    /// The branch, tag or commit as it was named.
     pub name: String,
-    /// The commit.
+    /// The commit it stands for.
     pub commit: Oid,
 }
 
-/// The longest branch name made here, in bytes.
-const MAX_NAME_BYTES: usize = 200;
-/// How much of a title goes into a branch name, in bytes.
-const MAX_SLUG_BYTES: usize = 48;
-
 impl Git {
-    /// Lists local and remote-tracking branches, the most recent first.
+    /// Lists local and remote branches, the most recently committed first.
     pub fn list_branches(&self, repo: &Path) -> Result<Vec<Branch>, GitError> {
-        let format = "--format=%(objectname) %(committerdate:unix) %(symref) %(refname)";
-        let command = GitCommand::read(repo, "for-each-ref").args([format, "--sort=-committerdate"]);
-        let text = command.args(["refs/heads", "refs/remotes"]).run()?;
-        let text = String::from_utf8_lossy(&text);
-        Ok(text.lines().filter_map(parse_branch).collect())
-    }
-
-    /// Resolves a branch, remote branch, tag or commit to the commit it names.
-    pub fn resolve_start(&self, repo: &Path, name: &str) -> Result<StartPoint, GitError> {
-        let is_plain = !name.is_empty() && !name.starts_with('-') && !name.contains(['\0', '\n']);
-        if is_plain {
-            let wanted = format!("{name}^{{commit}}");
-            let command =
-                GitCommand::read(repo, "rev-parse").args(["--verify", "--quiet", "--end-of-options"]);
-            let (output, _) = command.arg(wanted).output()?;
-            let text = String::from_utf8_lossy(&output.stdout);
-            if output.status.success()
-                && let Ok(commit) = text.trim().parse()
-            {
-                return Ok(StartPoint { name: name.to_owned(), commit });
-            }
-        }
-        Err(GitError::UnknownStart {
-            repo: repo.to_owned(),
-            near_names: self.near_names(repo, name)?,
-            name: name.chars().take(200).collect(),
+        const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(symref)";
+        let command = self.read("listing the branches of", repo);
+        let command = command.args(["for-each-ref", "--sort=refname", "--sort=-committerdate", FORMAT]);
+        let listed = command.args(["refs/heads", "refs/remotes"]).stdout()?;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        // A line that ends with something is a symbolic ref, such as `origin/HEAD`, and no branch of its own.
+        let branches = listed.lines().filter(|line| line.ends_with('\0')).map(parse_branch);
+        branches.collect::<Option<_>>().ok_or_else(|| GitError::Unreadable {
+            operation: "listing the branches of",
+            subject: repo.to_owned(),
+            excerpt: listed.chars().take(200).collect(),
         })
     }
 
-    /// Names of branches and tags that hold the given word, or are held by it; at most five.
-    fn near_names(&self, repo: &Path, name: &str) -> Result<Vec<String>, GitError> {
-        let wanted = name.to_lowercase();
-        let names =
-            self.ref_names(repo, &["--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags"])?;
-        let is_near = |other: &String| {
-            let other = other.to_lowercase();
-            let start: String = wanted.chars().take(3).collect();
-            other.contains(&wanted) || wanted.contains(&other) || (start.len() == 3 && other.contains(&start))
-        };
-        Ok(names.into_iter().filter(is_near).take(5).collect())
+    /// Resolves a branch, remote branch, tag or commit, in this order.
+    pub fn resolve_start(&self, repo: &Path, name: &str) -> Result<StartPoint, GitError> {
+        for revision in candidates(name) {
+            if let Some(commit) = commit_of(self, repo, &revision)? {
+                return Ok(StartPoint { name: name.to_owned(), commit });
+            }
+        }
+        let near = near_names(name, self.start_names(repo)?);
+        Err(GitError::UnknownStart { repo: repo.to_owned(), name: name.to_owned(), near })
     }
 
-    /// Makes a branch name from any title: valid, at most 200 bytes, and in no conflict with the refs there
-    /// are, whatever the case of letters. `suffix` tells tasks of the same title apart.
+    /// Makes up a branch name from any title: valid, at most 200 bytes, safe on every file system, and free.
+    /// Nothing is reserved; making the branch is what decides.
     pub fn unused_branch_name(
         &self,
         repo: &Path,
@@ -86,75 +69,113 @@ impl Git {
         title: &str,
         suffix: &str,
     ) -> Result<String, GitError> {
-        let taken = self.ref_names(repo, &["--format=%(refname:lstrip=2)", "refs/heads"])?;
-        let taken: Vec<String> = taken.into_iter().map(|name| name.to_lowercase()).collect();
-        let stem = format!("{}-{}", slug(title), slug(suffix));
-        let prefixes = [slug_prefix(prefix), slug_prefix(prefix).replace('/', "-")];
-        let numbered = (1..).flat_map(|number| {
-            let stem = if number == 1 { stem.clone() } else { format!("{stem}-{number}") };
-            prefixes.clone().map(|prefix| format!("{prefix}{stem}"))
-        });
-        let free = numbered.into_iter().find(|name| !conflicts(&name.to_lowercase(), &taken));
-        Ok(free.unwrap_or(stem))
+        let local = self.branch_names(repo)?;
+        let command = self.read("listing the remote branches of", repo);
+        let remote =
+            command.args(["for-each-ref", "--format=%(refname:lstrip=3)", "refs/remotes"]).stdout()?;
+        let remote = lines(&remote);
+        Ok(name::unused(&name::branch_name(prefix, title, suffix), &local, &remote))
     }
 
-    /// Whether a local branch is there.
-    pub(crate) fn has_branch(&self, repo: &Path, branch: &str) -> Result<bool, GitError> {
-        let full = format!("refs/heads/{branch}");
-        GitCommand::read(repo, "show-ref").args(["--verify", "--quiet", &full]).run_question()
+    /// The names of all local branches.
+    pub(crate) fn branch_names(&self, repo: &Path) -> Result<Vec<String>, GitError> {
+        let command = self.read("listing the branches of", repo);
+        let listed = command.args(["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"]).stdout()?;
+        Ok(lines(&listed))
+    }
+
+    fn start_names(&self, repo: &Path) -> Result<Vec<String>, GitError> {
+        let command = self.read("listing the branches and tags of", repo);
+        let command = command.args(["for-each-ref", "--format=%(refname:lstrip=2)"]);
+        Ok(lines(&command.args(["refs/heads", "refs/remotes", "refs/tags"]).stdout()?))
     }
 }
 
+fn lines(output: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(output).lines().map(str::to_owned).collect()
+}
+
+/// Reads one line of the list.
 fn parse_branch(line: &str) -> Option<Branch> {
-    let mut parts = line.splitn(4, ' ');
-    let commit = parts.next()?.parse().ok()?;
-    let committed_at_unix = parts.next()?.parse().unwrap_or(0);
-    let is_alias = !parts.next()?.is_empty();
-    let full = parts.next()?;
-    let (name, is_remote) = match full.strip_prefix("refs/heads/") {
+    let mut fields = line.split('\0');
+    let (full_name, commit, committed_at) = (fields.next()?, fields.next()?, fields.next()?);
+    let (name, is_remote) = match full_name.strip_prefix("refs/heads/") {
         Some(name) => (name, false),
-        None => (full.strip_prefix("refs/remotes/")?, true),
+        None => (full_name.strip_prefix("refs/remotes/")?, true),
     };
-    (!is_alias).then(|| Branch { name: name.to_owned(), is_remote, commit, committed_at_unix })
+    let (commit, committed_at_unix) = (commit.parse().ok()?, committed_at.parse().ok()?);
+    Some(Branch { name: name.to_owned(), is_remote, commit, committed_at_unix })
 }
 
-/// Reduces a text to lower-case letters, digits and single hyphens; never empty, never a device's name.
-fn slug(text: &str) -> String {
-    let mut slug = String::new();
-    for c in text.chars() {
-        let next = if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-        if next != '-' || !(slug.is_empty() || slug.ends_with('-')) {
-            slug.push(next);
+/// The full forms of a name, the likeliest first. Expressions such as `main~3` or `:/text` are no names.
+fn candidates(name: &str) -> Vec<String> {
+    let is_name = !name.is_empty()
+        && !name.chars().any(|char| char.is_control() || " ~^:?*[\\".contains(char))
+        && !name.contains("@{");
+    if !is_name {
+        return Vec::new();
+    }
+    let mut candidates: Vec<String> =
+        ["refs/heads/", "refs/remotes/", "refs/tags/"].map(|space| format!("{space}{name}")).into();
+    let is_commit = (4..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_commit || name == "HEAD" || name.starts_with("refs/") {
+        candidates.push(name.to_owned());
+    }
+    candidates
+}
+
+/// Up to five names that a person may have meant.
+fn near_names(wanted: &str, names: Vec<String>) -> Vec<String> {
+    const MOST: usize = 5;
+    let wanted = wanted.to_lowercase();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let limit = (wanted.chars().count() / 3).max(2);
+    let mut near: Vec<(usize, String)> = Vec::new();
+    for name in names {
+        let lower = name.to_lowercase();
+        let distance = if lower.contains(&wanted) { 0 } else { edit_distance(&wanted, &lower) };
+        if distance <= limit {
+            near.push((distance, name));
         }
-        if slug.len() == MAX_SLUG_BYTES {
-            break;
+    }
+    near.sort();
+    near.into_iter().take(MOST).map(|(_, name)| name).collect()
+}
+
+/// How many characters must be inserted, removed or replaced to get from one text to the other.
+fn edit_distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().take(200).collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (line, char) in from.chars().take(200).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (column, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(char != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
         }
     }
-    match slug.trim_matches('-') {
-        "" => "task".to_owned(),
-        slug => slug.to_owned(),
-    }
+    row[to.len()]
 }
 
-/// Reduces each part of a prefix such as `freehold/`; a prefix that is none stays empty.
-fn slug_prefix(prefix: &str) -> String {
-    let (parts, end) = match prefix.strip_suffix('/') {
-        Some(parts) => (parts, "/"),
-        None => (prefix, "-"),
-    };
-    if parts.is_empty() {
-        return String::new();
-    }
-    let parts: Vec<String> = parts.split('/').filter(|part| !part.is_empty()).map(slug).collect();
-    let joined: String = parts.join("/").chars().take(MAX_NAME_BYTES - 2 * MAX_SLUG_BYTES - 16).collect();
-    format!("{}{end}", joined.trim_end_matches(['/', '-']))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Whether a name is taken, lies under a taken name, or would be a folder of one.
-fn conflicts(name: &str, taken: &[String]) -> bool {
-    taken.iter().any(|other| {
-        let under =
-            |short: &str, long: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with('/'));
-        other == name || under(other, name) || under(name, other)
-    })
+    #[test]
+    fn the_edit_distance_counts_changes() {
+        assert_eq!(edit_distance("main", "main"), 0);
+        assert_eq!(edit_distance("mian", "main"), 2);
+        assert_eq!(edit_distance("", "abc"), 3);
+    }
+
+    #[test]
+    fn expressions_and_options_are_not_taken_for_names() {
+        for text in ["", "main~1", "HEAD^", ":/fix", "a b", "main@{1}", "x\0y"] {
+            assert!(candidates(text).is_empty(), "{text:?}");
+        }
+        assert!(candidates("--help").iter().all(|candidate| candidate.starts_with("refs/")));
+    }
 }

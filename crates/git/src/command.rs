@@ -1,108 +1,220 @@
-//! Running `git`: the only place that starts it.
+//! The only place that starts git.
 //!
-//! Arguments are given one by one, never through a shell. The child's environment has none of the variables
-//! that could lead Git to another repository. A *read* takes no optional locks and runs nothing that the
-//! repository configures: no hooks, no file-system monitor, no external diff.
+//! A command is an argument list, never a shell line. The environment of a child loses every `GIT_*` variable
+//! that could point it at another repository, index or configuration: a server started from a Git hook would
+//! otherwise work on the repository of the hook. Reads take no optional locks, so that they never make a
+//! person's commit fail, and start no program that a repository names (hooks, fsmonitor, external diffs).
 
 use std::ffi::{OsStr, OsString};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::GitError;
+use crate::lock::RepositoryLock;
+use crate::{GitError, Oid};
 
-/// The oldest version that has everything used here.
-const OLDEST: (u32, u32) = (2, 34);
-const OLDEST_TEXT: &str = "2.34";
-/// How much of a failed command's last words is kept, in bytes.
-const STDERR_TAIL: usize = 2_000;
+/// The oldest Git whose options are used here.
+const NEEDED: &str = "2.34";
+const NEEDED_NUMBER: (u32, u32) = (2, 34);
 
-/// The `git` program with the folder of its locks; cheap to clone.
+/// How long one other holder of a repository's lock is waited for.
+const LOCK_WAIT: Duration = Duration::from_secs(60);
+
+/// How much of what git says on its error stream is kept.
+const MAX_STDERR_BYTES: u64 = 16 * 1024;
+
+/// `GIT_*` variables that children keep: where Git's own parts and the user's configuration are, and how to
+/// reach a remote. Everything else is scrubbed, also variables that future versions of Git will know.
+const KEPT_VARIABLES: [&str; 9] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_ASKPASS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_ATTR_NOSYSTEM",
+];
+const KEPT_PREFIX: &str = "GIT_SSL_";
+
+/// The git program of this machine, together with the folder of the locks that make its use orderly.
 #[derive(Debug, Clone)]
 pub struct Git {
-    inner: Arc<Inner>,
+    program: Arc<Program>,
 }
 
-#[derive(Debug)]
-struct Inner {
+#[derive(Debug, Clone)]
+struct Program {
+    path: PathBuf,
     version: String,
+    number: (u32, u32),
     lock_dir: PathBuf,
+    lock_wait: Duration,
+    environment: Vec<(OsString, OsString)>,
 }
 
 impl Git {
-    /// Finds `git` in `PATH` and checks its version. `lock_dir` is where lock files live; it is made if absent.
+    /// Finds git on `PATH` and refuses a version that is too old. Lock files live in `lock_dir`, which is made
+    /// when it is missing; processes that share repositories must share it.
     pub fn open(lock_dir: &Path) -> Result<Self, GitError> {
-        let output = command().arg("version").output();
-        let output = output.map_err(|source| GitError::ProgramMissing { source })?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        let version = text.strip_prefix("git version ").unwrap_or(&text).to_owned();
-        if parse_version(&version).is_none_or(|found| found < OLDEST) {
-            return Err(GitError::TooOld { found: version, needed: OLDEST_TEXT });
-        }
-        std::fs::create_dir_all(lock_dir).map_err(|source| GitError::FileSystem {
-            operation: "make the lock folder",
-            path: lock_dir.to_owned(),
-            source,
-        })?;
-        Ok(Self { inner: Arc::new(Inner { version, lock_dir: lock_dir.to_owned() }) })
+        let path = find_on_path("git").ok_or(GitError::GitMissing { needed: NEEDED })?;
+        std::fs::create_dir_all(lock_dir).map_err(GitError::io("making the folder", lock_dir))?;
+        let lock_dir = lock_dir.canonicalize().map_err(GitError::io("opening the folder", lock_dir))?;
+        let program = Program {
+            path,
+            version: String::new(),
+            number: NEEDED_NUMBER,
+            lock_dir,
+            lock_wait: LOCK_WAIT,
+            environment: Vec::new(),
+        };
+        let mut git = Self { program: Arc::new(program) };
+        let answer =
+            git.bare_command("asking for the version of", Path::new("git")).arg("version").stdout()?;
+        let answer = String::from_utf8_lossy(&answer).trim().to_owned();
+        let version = answer.strip_prefix("git version ").unwrap_or(&answer);
+        let number = version_number(version).filter(|number| *number >= NEEDED_NUMBER);
+        let number = number.ok_or_else(|| GitError::GitTooOld { found: version.into(), needed: NEEDED })?;
+        let program = Arc::make_mut(&mut git.program);
+        program.version = version.to_owned();
+        program.number = number;
+        Ok(git)
     }
 
-    /// The version of the program, for example `2.47.3`.
+    /// The version of the git program, for example `2.47.3`.
     #[must_use]
     pub fn version(&self) -> &str {
-        &self.inner.version
+        &self.program.version
     }
 
-    pub(crate) fn lock_dir(&self) -> &Path {
-        &self.inner.lock_dir
-    }
-}
-
-fn parse_version(text: &str) -> Option<(u32, u32)> {
-    let mut parts = text.split(['.', ' ']);
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
-/// One `git` command to be run in a directory.
-pub(crate) struct GitCommand {
-    name: String,
-    directory: PathBuf,
-    command: Command,
-}
-
-impl GitCommand {
-    /// A command that only looks.
-    pub(crate) fn read(directory: &Path, name: &str) -> Self {
-        let mut git = Self::new(directory, name);
-        git.command.env("GIT_OPTIONAL_LOCKS", "0");
-        git.command.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
-        git.command.arg(name);
-        git
-    }
-
-    /// A command that changes something; `config` is a list of `name=value`.
-    pub(crate) fn change(directory: &Path, name: &str, config: &[&str]) -> Self {
-        let mut git = Self::new(directory, name);
-        for setting in ["gc.auto=0", "maintenance.auto=false"].iter().chain(config) {
-            git.command.args(["-c", setting]);
-        }
-        git.command.arg(name);
-        git
-    }
-
-    fn new(directory: &Path, name: &str) -> Self {
-        let mut command = command();
-        command.arg("-C").arg(directory).arg("--no-pager").stdin(Stdio::null());
-        Self { name: name.to_owned(), directory: directory.to_owned(), command }
-    }
-
-    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
-        self.command.arg(arg);
+    /// Sets an environment variable for every git it starts, for example `GIT_CONFIG_GLOBAL`.
+    #[must_use]
+    pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        Arc::make_mut(&mut self.program).environment.push((name.into(), value.into()));
         self
     }
 
-    pub(crate) fn args<I: IntoIterator<Item: AsRef<OsStr>>>(mut self, args: I) -> Self {
-        self.command.args(args);
+    /// Sets how long one other holder of a repository's lock is waited for; 60 seconds unless set.
+    #[must_use]
+    pub fn with_lock_wait(mut self, limit: Duration) -> Self {
+        Arc::make_mut(&mut self.program).lock_wait = limit;
+        self
+    }
+
+    pub(crate) fn lock_wait(&self) -> Duration {
+        self.program.lock_wait
+    }
+
+    pub(crate) fn lock_dir(&self) -> &Path {
+        &self.program.lock_dir
+    }
+
+    pub(crate) fn is_at_least(&self, major: u32, minor: u32) -> bool {
+        self.program.number >= (major, minor)
+    }
+
+    /// Begins a command that looks at the repository or worktree at `subject` and changes nothing.
+    pub(crate) fn read(&self, operation: &'static str, subject: &Path) -> GitCommand {
+        let mut command = self.bare_command(operation, subject);
+        command.command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1");
+        for setting in ["core.fsmonitor=false", "core.hooksPath=/dev/null", "core.untrackedCache=false"] {
+            command = command.arg("-c").arg(setting);
+        }
+        command.arg("-C").arg(subject)
+    }
+
+    /// Begins a command that changes the repository whose lock is given.
+    pub(crate) fn write(
+        &self,
+        operation: &'static str,
+        subject: &Path,
+        lock: &RepositoryLock,
+    ) -> LockedCommand {
+        let mut command = self.bare_command(operation, subject);
+        for setting in ["gc.auto=0", "maintenance.auto=false", "worktree.useRelativePaths=false"] {
+            command = command.arg("-c").arg(setting);
+        }
+        LockedCommand { command: command.arg("-C").arg(subject), lock: lock.clone() }
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place where git is started, with a clean environment"
+    )]
+    fn bare_command(&self, operation: &'static str, subject: &Path) -> GitCommand {
+        let mut command = Command::new(&self.program.path);
+        for (name, _) in std::env::vars_os() {
+            if is_scrubbed(&name) {
+                command.env_remove(name);
+            }
+        }
+        command.env_remove("LANGUAGE").env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        command.envs(self.program.environment.iter().map(|(name, value)| (name, value)));
+        // Not the server's own folder, which may be gone; `-C` says where the work is.
+        command.current_dir("/").arg("--no-pager");
+        GitCommand { command, operation, subject: subject.to_owned(), input: Vec::new(), limit: None }
+    }
+}
+
+fn is_scrubbed(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("GIT_") && !name.starts_with(KEPT_PREFIX) && !KEPT_VARIABLES.contains(&name.as_ref())
+}
+
+/// Finds a program by the absolute entries of `PATH`; a relative entry would find it in whatever folder is
+/// worked on.
+fn find_on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let candidates = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    candidates.map(|folder| folder.join(name)).find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+fn version_number(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// How a git ended and what it printed.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+    /// Whether more was printed than was wanted; the rest is lost and the code means nothing.
+    pub(crate) is_cut: bool,
+}
+
+impl Output {
+    pub(crate) fn is_success(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+/// One git to be started, and what it is started for.
+pub(crate) struct GitCommand {
+    command: Command,
+    operation: &'static str,
+    subject: PathBuf,
+    input: Vec<u8>,
+    limit: Option<u64>,
+}
+
+impl GitCommand {
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(arguments);
         self
     }
 
@@ -111,95 +223,184 @@ impl GitCommand {
         self
     }
 
-    /// Gives the child a file as its standard input.
-    pub(crate) fn stdin(mut self, file: std::fs::File) -> Self {
-        self.command.stdin(Stdio::from(file));
+    /// Gives the child these bytes to read.
+    pub(crate) fn input(mut self, bytes: Vec<u8>) -> Self {
+        self.input = bytes;
         self
     }
 
-    /// Runs the command; a failure to start it is the only error.
-    pub(crate) fn output(mut self) -> Result<(Output, Ran), GitError> {
-        let output = self.command.output();
-        let output = output.map_err(|source| GitError::Spawn { command: self.name.clone(), source })?;
-        Ok((output, Ran { name: self.name, directory: self.directory }))
+    /// Keeps at most so many bytes of what the child prints and ends it when it prints more.
+    pub(crate) fn limit(mut self, bytes: u64) -> Self {
+        self.limit = Some(bytes);
+        self
     }
 
-    /// Runs the command and returns its standard output; fails when it fails.
-    pub(crate) fn run(self) -> Result<Vec<u8>, GitError> {
-        let (output, ran) = self.output()?;
-        if output.status.success() { Ok(output.stdout) } else { Err(ran.failed(&output)) }
+    /// Runs to the end and returns what was printed; a failure is an error.
+    pub(crate) fn stdout(self) -> Result<Vec<u8>, GitError> {
+        let (operation, subject) = (self.operation, self.subject.clone());
+        let output = self.output()?;
+        if output.is_success() { Ok(output.stdout) } else { Err(failure(operation, &subject, &output)) }
     }
 
-    /// Runs the command and returns its output without the final line break; fails when it is not UTF-8.
-    pub(crate) fn run_text(self) -> Result<String, GitError> {
-        let ran = Ran { name: self.name.clone(), directory: self.directory.clone() };
-        let text = String::from_utf8(self.run()?).map_err(|error| ran.unreadable(error.as_bytes()))?;
-        Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
-    }
-
-    /// Runs a command whose exit code 1 means "no".
-    pub(crate) fn run_question(self) -> Result<bool, GitError> {
-        let (output, ran) = self.output()?;
-        match output.status.code() {
-            Some(0) => Ok(true),
-            Some(1) => Ok(false),
-            _ => Err(ran.failed(&output)),
-        }
-    }
-}
-
-/// What was run, for messages.
-pub(crate) struct Ran {
-    name: String,
-    directory: PathBuf,
-}
-
-impl Ran {
-    pub(crate) fn failed(self, output: &Output) -> GitError {
-        GitError::Failed {
-            command: self.name,
-            directory: self.directory,
-            message: last_words(&output.stderr),
+    /// Runs a command that answers yes or no by ending with 0 or 1 and returns what a yes printed.
+    pub(crate) fn answer(self) -> Result<Option<Vec<u8>>, GitError> {
+        let (operation, subject) = (self.operation, self.subject.clone());
+        let output = self.output()?;
+        match output.code {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1) => Ok(None),
+            _ => Err(failure(operation, &subject, &output)),
         }
     }
 
-    pub(crate) fn unreadable(self, output: &[u8]) -> GitError {
-        let excerpt = String::from_utf8_lossy(output).chars().take(200).collect();
-        GitError::Unreadable { command: self.name, directory: self.directory, excerpt }
+    /// Runs to the end, whatever that is.
+    pub(crate) fn output(mut self) -> Result<Output, GitError> {
+        let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = self.command.spawn();
+        let (operation, subject) = (self.operation, self.subject);
+        let child =
+            child.map_err(|source| GitError::Spawn { operation, subject: subject.clone(), source })?;
+        exchange(child, &self.input, self.limit)
+            .map_err(GitError::io("talking to a git that works on", &subject))
     }
 }
 
-/// The end of what a command said on its standard error.
-pub(crate) fn last_words(stderr: &[u8]) -> String {
-    let tail = &stderr[stderr.len().saturating_sub(STDERR_TAIL)..];
-    String::from_utf8_lossy(tail).trim().to_owned()
-}
-
-/// Variables of Git that say how to reach the network or where its own files are, not which repository to use.
-const KEPT_VARIABLES: [&str; 8] = [
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_SSL_CAINFO",
-];
-
-#[expect(clippy::disallowed_methods, reason = "this module is the one that starts git")]
-fn command() -> Command {
-    let mut command = Command::new("git");
-    for name in inherited_git_variables() {
-        command.env_remove(name);
-    }
-    command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
-    command
-}
-
-fn inherited_git_variables() -> impl Iterator<Item = OsString> {
-    std::env::vars_os().map(|(name, _)| name).filter(|name| {
-        let name = name.to_string_lossy();
-        name.starts_with("GIT_") && !KEPT_VARIABLES.contains(&name.as_ref())
+/// Feeds and drains all three streams at once, so that neither side ever waits for the other.
+fn exchange(mut child: Child, input: &[u8], limit: Option<u64>) -> std::io::Result<Output> {
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        // A git that ends without reading everything says so by its exit code, not by a broken pipe.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
+        let stderr = scope.spawn(move || stderr.map(drain).unwrap_or_default());
+        let mut kept = Vec::new();
+        let mut is_cut = false;
+        if let Some(mut stdout) = stdout {
+            match limit {
+                None => _ = stdout.read_to_end(&mut kept)?,
+                Some(limit) => {
+                    _ = stdout.by_ref().take(limit + 1).read_to_end(&mut kept)?;
+                    is_cut = kept.len() as u64 > limit;
+                    kept.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+                }
+            }
+        }
+        if is_cut {
+            child.kill()?;
+        }
+        let code = child.wait()?.code();
+        let stderr = stderr.join().unwrap_or_default();
+        Ok(Output { code, stdout: kept, stderr, is_cut })
     })
+}
+
+/// Reads a stream to its end and keeps its beginning.
+fn drain(mut stream: impl Read) -> String {
+    let mut kept = Vec::new();
+    let read = stream.by_ref().take(MAX_STDERR_BYTES).read_to_end(&mut kept);
+    if read.is_ok() {
+        _ = std::io::copy(&mut stream, &mut std::io::sink());
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+/// A git that changes a repository.
+///
+/// Its standard input is the open lock file: the lock belongs to the open file and not to a process, so a git
+/// that outlives a killed server still holds it, and the next server waits until that git is done. Git gives
+/// hooks and filters other inputs, so that no program of the repository can keep the lock.
+///
+/// What it prints goes to a file and not to a pipe: a hook may leave a program behind that keeps the pipe open
+/// for hours.
+pub(crate) struct LockedCommand {
+    command: GitCommand,
+    lock: RepositoryLock,
+}
+
+impl LockedCommand {
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.command = self.command.args(arguments);
+        self
+    }
+
+    /// Runs to the end; a failure is an error.
+    pub(crate) fn run(self) -> Result<(), GitError> {
+        let GitCommand { mut command, operation, subject, .. } = self.command;
+        let mut printed = self.lock.output_file()?;
+        let inherit =
+            |file: &std::fs::File| file.try_clone().map_err(GitError::io("sharing a file for", &subject));
+        command.stdin(inherit(self.lock.file())?).stdout(inherit(&printed)?).stderr(inherit(&printed)?);
+        let status = command.status();
+        let status =
+            status.map_err(|source| GitError::Spawn { operation, subject: subject.clone(), source })?;
+        if status.success() {
+            return Ok(());
+        }
+        _ = std::io::Seek::rewind(&mut printed);
+        let output =
+            Output { code: status.code(), stdout: Vec::new(), stderr: drain(printed), is_cut: false };
+        Err(failure(operation, &subject, &output))
+    }
+}
+
+/// Turns a failed git into an error; the refusals that a person can do something about have their own.
+fn failure(operation: &'static str, subject: &Path, output: &Output) -> GitError {
+    let path = subject.to_owned();
+    if output.stderr.contains("detected dubious ownership") {
+        return GitError::DubiousOwnership { path };
+    }
+    if output.stderr.contains("not a git repository") {
+        return GitError::NotARepository { path };
+    }
+    let message = output.stderr.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
+    let message = match (message.is_empty(), output.code) {
+        (false, _) => message.chars().take(2_000).collect(),
+        (true, Some(code)) => format!("it ended with code {code} and said nothing"),
+        (true, None) => "it was ended by a signal".to_owned(),
+    };
+    GitError::Failed { operation, subject: path, message }
+}
+
+/// Reads a path that git printed as a line of its own; the path itself may hold line breaks.
+pub(crate) fn path_from_output(output: &[u8]) -> PathBuf {
+    path_from_bytes(output.strip_suffix(b"\n").unwrap_or(output))
+}
+
+/// Takes bytes as the path they are on this system.
+pub(crate) fn path_from_bytes(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes))
+}
+
+/// The commit that a revision names; none when it names none.
+pub(crate) fn commit_of(git: &Git, dir: &Path, revision: &str) -> Result<Option<Oid>, GitError> {
+    let revision = format!("{revision}^{{commit}}");
+    let command = git.read("resolving a name in", dir).args(["rev-parse", "--verify", "--quiet"]);
+    let found = command.args(["--end-of-options", &revision]).answer()?;
+    found.map(|output| Oid::from_output(&output)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_git_variable_is_scrubbed_unless_it_is_known_to_be_harmless() {
+        for name in ["GIT_DIR", "GIT_INDEX_FILE", "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_0", "GIT_NOT_YET_KNOWN"]
+        {
+            assert!(is_scrubbed(OsStr::new(name)), "{name}");
+        }
+        for name in ["GIT_CONFIG_GLOBAL", "GIT_SSL_CAINFO", "PATH", "HOME", "GITHUB_ACTIONS"] {
+            assert!(!is_scrubbed(OsStr::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn versions_of_every_packager_are_read() {
+        assert_eq!(version_number("2.47.3"), Some((2, 47)));
+        assert_eq!(version_number("2.39.5 (Apple Git-154)"), Some((2, 39)));
+        assert_eq!(version_number("2.45.1.windows.1"), Some((2, 45)));
+        assert_eq!(version_number("nonsense"), None);
+        assert!(version_number("2.34.0") >= Some(NEEDED_NUMBER));
+        assert!(version_number("2.33.8") < Some(NEEDED_NUMBER));
+    }
 }

@@ -1,214 +1,230 @@
-//! What differs from a base commit: commits, uncommitted edits and untracked files alike.
+//! What a worktree changed since its recorded base commit: committed, staged, unstaged and untracked alike.
+//!
+//! Untracked files take part as if they had been added: a scratch copy of the index gets an entry for each, so
+//! that a file moved without Git's knowledge is still seen as renamed. The settings that could change the form
+//! of a diff are all given, and no program of the repository is run to make one.
 
-use std::collections::HashMap;
-use std::io::Read as _;
-use std::path::{Component, Path};
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use crate::command::GitCommand;
+use crate::index::ScratchIndex;
+use crate::status::{self, EntryKind, Ignored};
 use crate::{Git, GitError, Oid};
+
+/// How much of one file's patch is returned.
+const MAX_PATCH_BYTES: u64 = 1024 * 1024;
 
 /// How a file changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
     /// It is new.
     Added,
-    /// Its content or mode changed.
+    /// Its content or mode differs.
     Modified,
     /// It is gone.
     Deleted,
-    /// It has another path.
+    /// It has another path, and perhaps other content.
     Renamed,
-    /// It is of another type, for example a link instead of a file.
+    /// It became something else, for example a link.
     TypeChanged,
 }
 
-/// One changed file. Paths are relative to the worktree; bytes that are not UTF-8 are shown as `\u{fffd}`.
+/// One file that differs from the base commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// The path.
+    /// Its path relative to the top of the worktree; bytes that are no text are replaced.
     pub path: String,
-    /// The path before, for a renamed file.
+    /// Its path in the base commit when it was renamed.
     pub old_path: Option<String>,
     /// How it changed.
     pub kind: ChangeKind,
     /// Lines added; none for a binary file.
     pub additions: Option<u64>,
-    /// Lines deleted; none for a binary file.
+    /// Lines removed; none for a binary file.
     pub deletions: Option<u64>,
-    /// Whether Git does not track it yet.
+    /// Whether Git does not track it.
     pub untracked: bool,
 }
 
-/// One file's difference from the base commit.
+/// The difference of one file from the base commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDiff {
-    /// The path.
+    /// The path that was asked for.
     pub path: String,
-    /// The path before, for a renamed file.
+    /// Its path in the base commit when it was renamed.
     pub old_path: Option<String>,
-    /// A unified diff; empty for a binary file.
+    /// A unified diff; empty when nothing differs. Bytes that are no text are replaced.
     pub patch: String,
-    /// Whether the file is binary.
+    /// Whether the content is binary, so that the patch only says that it differs.
     pub binary: bool,
-    /// Whether the diff was cut off.
+    /// Whether the patch was cut off at 1 MiB.
     pub too_large: bool,
 }
 
-/// The longest diff, in bytes.
-const MAX_PATCH_BYTES: usize = 1024 * 1024;
-/// The largest untracked file whose lines are counted, in bytes.
-const MAX_COUNTED_BYTES: u64 = 8 * 1024 * 1024;
-/// How much of a file is looked at to tell whether it is binary, in bytes; the same as Git's.
-const BINARY_PROBE_BYTES: usize = 8_000;
-
 impl Git {
-    /// Lists what differs from `base`, by path.
+    /// Lists the files of a worktree that differ from the base commit, by path.
     pub fn changes(&self, worktree: &Path, base: &Oid) -> Result<Vec<FileChange>, GitError> {
-        let counts = parse_counts(&diff(worktree, base).args(["-z", "--numstat"]).run()?);
-        let names = diff(worktree, base).args(["-z", "--name-status"]).run()?;
-        let mut changes = parse_names(&names, &counts);
-        for path in untracked(worktree, None)? {
-            let full = worktree.join(crate::worktree::path_of(&path));
-            let additions = count_lines(&full);
-            changes.push(FileChange {
-                path: lossy(&path),
-                old_path: None,
-                kind: ChangeKind::Added,
-                additions,
-                deletions: additions.map(|_| 0),
-                untracked: true,
-            });
+        let comparison = Comparison::new(self, worktree, base)?;
+        Ok(comparison.changes()?.into_values().map(|change| change.shown()).collect())
+    }
+
+    /// Reads the difference of one file; the path is one that `changes` names.
+    pub fn file_diff(&self, worktree: &Path, base: &Oid, path: &str) -> Result<FileDiff, GitError> {
+        let comparison = Comparison::new(self, worktree, base)?;
+        let changes = comparison.changes()?;
+        let change = changes.into_values().find(|change| lossy(&change.path) == path);
+        let Some(change) = change else {
+            let (path, patch) = (path.to_owned(), String::new());
+            return Ok(FileDiff { path, old_path: None, patch, binary: false, too_large: false });
+        };
+        let (patch, too_large) = comparison.patch(&change)?;
+        let shown = change.shown();
+        let binary = shown.additions.is_none();
+        Ok(FileDiff { path: shown.path, old_path: shown.old_path, patch, binary, too_large })
+    }
+}
+
+/// A worktree as it would be with everything added, beside its base commit.
+struct Comparison<'a> {
+    git: &'a Git,
+    worktree: &'a Path,
+    base: &'a Oid,
+    index: ScratchIndex,
+    untracked: HashSet<Vec<u8>>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(git: &'a Git, worktree: &'a Path, base: &'a Oid) -> Result<Self, GitError> {
+        let index = ScratchIndex::copy_of(git, &git.git_dir(worktree)?)?;
+        let entries = status::list(git.read("reading the status of", worktree), Ignored::Left)?;
+        let untracked = entries.into_iter().filter(|entry| entry.kind == EntryKind::Untracked);
+        // A path that ends with a slash is a repository of its own, which is no part of this one.
+        let untracked = untracked.map(|entry| entry.path).filter(|path| !path.ends_with(b"/"));
+        let comparison = Self { git, worktree, base, index, untracked: untracked.collect() };
+        comparison.add_untracked()?;
+        Ok(comparison)
+    }
+
+    fn add_untracked(&self) -> Result<(), GitError> {
+        if self.untracked.is_empty() {
+            return Ok(());
         }
-        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut paths = Vec::new();
+        for path in &self.untracked {
+            paths.extend_from_slice(path);
+            paths.push(0);
+        }
+        let command = self.git.read("comparing the untracked files of", self.worktree);
+        let command = command.args(["-c", "core.splitIndex=false", "--literal-pathspecs", "add"]);
+        // A file that vanishes meanwhile is no reason to show nothing.
+        let command = command.args(["--intent-to-add", "--ignore-errors", "--sparse"]);
+        let command = command.args(["--pathspec-from-file=-", "--pathspec-file-nul"]).input(paths);
+        let output = self.index.used_by(command).output()?;
+        if !output.is_success() {
+            tracing::debug!(worktree = %self.worktree.display(), error = output.stderr, "some untracked files are left out");
+        }
+        Ok(())
+    }
+
+    fn diff(&self) -> GitCommand {
+        let command = self.git.read("comparing", self.worktree).args(["--literal-pathspecs", "diff"]);
+        let command = command.args(["--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"]);
+        let command = command.args(["--find-renames", "--ignore-submodules=dirty", "--submodule=short"]);
+        let command = command.args(["--src-prefix=a/", "--dst-prefix=b/"]);
+        self.index.used_by(command)
+    }
+
+    fn changes(&self) -> Result<BTreeMap<Vec<u8>, Change>, GitError> {
+        let listed = self.diff().args(["--raw", "--numstat", "-z", self.base.as_str(), "--"]).stdout()?;
+        let mut changes = parse(&listed).ok_or_else(|| GitError::Unreadable {
+            operation: "comparing",
+            subject: self.worktree.to_owned(),
+            excerpt: lossy(&listed).chars().take(200).collect(),
+        })?;
+        for (path, change) in &mut changes {
+            change.is_untracked = self.untracked.contains(path);
+        }
         Ok(changes)
     }
 
-    /// Reads one file's difference from `base`; empty when it does not differ.
-    pub fn file_diff(&self, worktree: &Path, base: &Oid, path: &str) -> Result<FileDiff, GitError> {
-        require_inside(worktree, path)?;
-        if untracked(worktree, Some(path))?.iter().any(|found| found == path.as_bytes()) {
-            let command =
-                GitCommand::read(worktree, "diff").args(FIXED).args(["--no-index", "--", "/dev/null", path]);
-            // With --no-index an exit code of 1 says that there is a difference.
-            let (output, ran) = command.output()?;
-            return match output.status.code() {
-                Some(0 | 1) => Ok(shape(path, None, &output.stdout)),
-                _ => Err(ran.failed(&output)),
+    fn patch(&self, change: &Change) -> Result<(String, bool), GitError> {
+        let paths =
+            change.old_path.iter().chain([&change.path]).map(|path| crate::command::path_from_bytes(path));
+        let command = self.diff().args(["--unified=3", self.base.as_str(), "--"]).args(paths);
+        let output = command.limit(MAX_PATCH_BYTES).output()?;
+        if !output.is_cut && !output.is_success() {
+            let (operation, subject) = ("comparing a file of", self.worktree.to_owned());
+            return Err(GitError::Failed { operation, subject, message: output.stderr });
+        }
+        Ok((lossy(&output.stdout), output.is_cut))
+    }
+}
+
+/// One change with its paths as they are.
+struct Change {
+    path: Vec<u8>,
+    old_path: Option<Vec<u8>>,
+    kind: ChangeKind,
+    counts: Option<(u64, u64)>,
+    is_untracked: bool,
+}
+
+impl Change {
+    fn shown(&self) -> FileChange {
+        FileChange {
+            path: lossy(&self.path),
+            old_path: self.old_path.as_deref().map(lossy),
+            kind: self.kind,
+            additions: self.counts.map(|(additions, _)| additions),
+            deletions: self.counts.map(|(_, deletions)| deletions),
+            untracked: self.is_untracked,
+        }
+    }
+}
+
+/// Reads what `--raw --numstat -z` prints: first a raw line per file, `:modes ids letter` and one or two
+/// paths, then a line of counts per file, `additions TAB deletions TAB` and one path or two.
+fn parse(listed: &[u8]) -> Option<BTreeMap<Vec<u8>, Change>> {
+    let mut changes = BTreeMap::new();
+    let mut fields = listed.split(|byte| *byte == 0);
+    while let Some(field) = fields.next() {
+        if field.is_empty() {
+            continue;
+        }
+        if field.starts_with(b":") {
+            let letter = *field.rsplit(|byte| *byte == b' ').next()?.first()?;
+            let first = fields.next()?.to_owned();
+            let (old_path, path) = match letter {
+                b'R' | b'C' => (Some(first), fields.next()?.to_owned()),
+                _ => (None, first),
             };
-        }
-        let names = diff(worktree, base).args(["-z", "--name-status"]).run()?;
-        let change = parse_names(&names, &HashMap::new()).into_iter().find(|change| change.path == path);
-        let old_path = change.and_then(|change| change.old_path);
-        let mut command = diff(worktree, base).env("GIT_LITERAL_PATHSPECS", "1").args(["--", path]);
-        if let Some(old) = &old_path {
-            command = command.arg(old);
-        }
-        Ok(shape(path, old_path, &command.run()?))
-    }
-}
-
-const FIXED: [&str; 4] = ["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"];
-
-fn diff(worktree: &Path, base: &Oid) -> GitCommand {
-    GitCommand::read(worktree, "diff").args(FIXED).arg("--find-renames").arg(base.as_str())
-}
-
-fn require_inside(worktree: &Path, path: &str) -> Result<(), GitError> {
-    let is_inside = !path.is_empty()
-        && !path.contains('\0')
-        && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-    if is_inside {
-        return Ok(());
-    }
-    Err(GitError::OutsideWorktree { path: path.chars().take(200).collect(), worktree: worktree.to_owned() })
-}
-
-/// The files that Git does not track and does not ignore.
-fn untracked(worktree: &Path, only: Option<&str>) -> Result<Vec<Vec<u8>>, GitError> {
-    let mut command = GitCommand::read(worktree, "ls-files").env("GIT_LITERAL_PATHSPECS", "1");
-    command = command.args(["--others", "--exclude-standard", "-z", "--"]);
-    if let Some(path) = only {
-        command = command.arg(path);
-    }
-    let output = command.run()?;
-    Ok(output.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
-}
-
-type Counts = HashMap<Vec<u8>, (Option<u64>, Option<u64>)>;
-
-/// Reads `--numstat -z`: `added\tdeleted\tpath\0`, or `added\tdeleted\t\0old\0new\0` for a rename.
-fn parse_counts(output: &[u8]) -> Counts {
-    let mut counts = Counts::new();
-    let mut fields = output.split(|byte| *byte == 0);
-    while let Some(field) = fields.next().filter(|field| !field.is_empty()) {
-        let mut parts = field.splitn(3, |byte| *byte == b'\t');
-        let mut number = || std::str::from_utf8(parts.next()?).ok()?.parse().ok();
-        let pair = (number(), number());
-        let path = match parts.next() {
-            Some(path) if !path.is_empty() => path.to_vec(),
-            _ => {
-                fields.next();
-                fields.next().unwrap_or_default().to_vec()
+            let kind = match letter {
+                b'A' | b'C' => ChangeKind::Added,
+                b'D' => ChangeKind::Deleted,
+                b'R' => ChangeKind::Renamed,
+                b'T' => ChangeKind::TypeChanged,
+                _ => ChangeKind::Modified,
+            };
+            let change = Change { path: path.clone(), old_path, kind, counts: None, is_untracked: false };
+            // A file with conflicts is listed twice.
+            changes.entry(path).or_insert(change);
+        } else {
+            let mut parts = field.splitn(3, |byte| *byte == b'\t');
+            let (additions, deletions, path) = (parts.next()?, parts.next()?, parts.next()?);
+            let path = if path.is_empty() { fields.nth(1)? } else { path };
+            if let (Some(change), Some(additions), Some(deletions)) =
+                (changes.get_mut(path), number(additions), number(deletions))
+            {
+                change.counts = Some((additions, deletions));
             }
-        };
-        counts.insert(path, pair);
+        }
     }
-    counts
+    Some(changes)
 }
 
-/// Reads `--name-status -z`: `M\0path\0`, or `R100\0old\0new\0`.
-fn parse_names(output: &[u8], counts: &Counts) -> Vec<FileChange> {
-    let mut changes = Vec::new();
-    let mut fields = output.split(|byte| *byte == 0);
-    while let Some(status) = fields.next().filter(|status| !status.is_empty()) {
-        let kind = match status.first() {
-            Some(b'A') => ChangeKind::Added,
-            Some(b'D') => ChangeKind::Deleted,
-            Some(b'R' | b'C') => ChangeKind::Renamed,
-            Some(b'T') => ChangeKind::TypeChanged,
-            _ => ChangeKind::Modified,
-        };
-        let old_path = (kind == ChangeKind::Renamed).then(|| lossy(fields.next().unwrap_or_default()));
-        let path = fields.next().unwrap_or_default();
-        let (additions, deletions) = counts.get(path).copied().unwrap_or((None, None));
-        changes.push(FileChange {
-            path: lossy(path),
-            old_path,
-            kind,
-            additions,
-            deletions,
-            untracked: false,
-        });
-    }
-    changes
-}
-
-fn shape(path: &str, old_path: Option<String>, output: &[u8]) -> FileDiff {
-    let too_large = output.len() > MAX_PATCH_BYTES;
-    let patch = String::from_utf8_lossy(&output[..output.len().min(MAX_PATCH_BYTES)]).into_owned();
-    let binary =
-        patch.lines().take(10).any(|line| line.starts_with("Binary files ") && line.ends_with(" differ"));
-    let patch = if binary { String::new() } else { patch };
-    FileDiff { path: path.to_owned(), old_path, patch, binary, too_large }
-}
-
-/// The lines of an untracked file; none when it is binary, no regular file, or too large to count.
-fn count_lines(path: &Path) -> Option<u64> {
-    let found = path.symlink_metadata().ok()?;
-    if found.is_symlink() {
-        return Some(1);
-    }
-    if !found.is_file() || found.len() > MAX_COUNTED_BYTES {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(MAX_COUNTED_BYTES).read_to_end(&mut bytes).ok()?;
-    if bytes.iter().take(BINARY_PROBE_BYTES).any(|byte| *byte == 0) {
-        return None;
-    }
-    let breaks = bytes.iter().filter(|byte| **byte == b'\n').count();
-    let unfinished = usize::from(bytes.last().is_some_and(|last| *last != b'\n'));
-    u64::try_from(breaks + unfinished).ok()
+fn number(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn lossy(bytes: &[u8]) -> String {

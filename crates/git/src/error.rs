@@ -1,177 +1,192 @@
-//! What can go wrong with Git: one variant per operation, each naming its subject.
+//! What can go wrong: one variant per operation or refusal, each with its subject and what to do next.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Says what Git, or the file system under it, could not do.
+/// Why Git, or Freehold on Git's behalf, refused or failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GitError {
-    /// No `git` program in `PATH`.
-    #[error("the git program was not found in PATH: {source}; install Git 2.34 or newer")]
-    ProgramMissing {
-        /// Why it could not be started.
-        source: std::io::Error,
+    /// No git program was found.
+    #[error("the program git was not found on PATH; install Git {needed} or newer")]
+    GitMissing {
+        /// The oldest version that works.
+        needed: &'static str,
     },
-    /// The `git` program is too old.
-    #[error("git {found} is too old; Freehold needs {needed} or newer")]
-    TooOld {
+    /// The git program is too old.
+    #[error("Git {found} is too old; install Git {needed} or newer")]
+    GitTooOld {
         /// The version found.
         found: String,
         /// The oldest version that works.
         needed: &'static str,
     },
-    /// A command could not be run.
-    #[error("cannot run git {command}: {source}")]
+    /// The git program could not be started.
+    #[error("git could not be started for {operation} {}", subject.display())]
     Spawn {
-        /// The sub-command.
-        command: String,
-        /// Why.
+        /// What it was started for, for example `listing the branches of`.
+        operation: &'static str,
+        /// What it was to work on.
+        subject: PathBuf,
+        /// The system's reason.
         source: std::io::Error,
     },
-    /// A command failed.
-    #[error("git {command} failed in {}: {message}", directory.display())]
+    /// The git program reported a failure.
+    #[error("git failed at {operation} {}: {message}", subject.display())]
     Failed {
-        /// The sub-command.
-        command: String,
-        /// Where it ran.
-        directory: PathBuf,
-        /// The last lines of what it said.
+        /// What it was doing.
+        operation: &'static str,
+        /// What it worked on.
+        subject: PathBuf,
+        /// What it said, shortened.
         message: String,
     },
-    /// A command's output cannot be understood.
-    #[error("git {command} in {} put out something unexpected: {excerpt:?}", directory.display())]
+    /// The git program printed something that was not expected.
+    #[error("git gave an answer that could not be read at {operation} {}: {excerpt:?}", subject.display())]
     Unreadable {
-        /// The sub-command.
-        command: String,
-        /// Where it ran.
-        directory: PathBuf,
-        /// A part of the output.
+        /// What it was doing.
+        operation: &'static str,
+        /// What it worked on.
+        subject: PathBuf,
+        /// The beginning of what it printed.
         excerpt: String,
     },
-    /// A text is not an object id.
-    #[error("{text:?} is not an object id")]
+    /// A file operation failed.
+    #[error("{operation} {} failed: {source}", path.display())]
+    Io {
+        /// What was tried, for example `reading`.
+        operation: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A text is no object id.
+    #[error("{text:?} is not the full id of a commit")]
     InvalidOid {
         /// The text, shortened.
         text: String,
     },
     /// A path is not absolute.
-    #[error("{} is not an absolute path", path.display())]
+    #[error("{} is a relative path; give the absolute path", path.display())]
     RelativePath {
         /// The path.
         path: PathBuf,
     },
     /// Nothing is at the path.
-    #[error("there is nothing at {}", path.display())]
+    #[error("{} does not exist; check the path", path.display())]
     PathMissing {
         /// The path.
         path: PathBuf,
     },
-    /// The path is a file.
-    #[error("{} is not a folder", path.display())]
+    /// The path is not a directory.
+    #[error("{} is not a directory; give the folder of the repository", path.display())]
     NotADirectory {
         /// The path.
         path: PathBuf,
     },
-    /// The folder belongs to no repository.
-    #[error("{} is not in a Git repository; run `git init` there first, or name another folder", path.display())]
+    /// The directory belongs to no repository.
+    #[error("{} is not a Git repository; run `git init` there or choose another folder", path.display())]
     NotARepository {
         /// The path.
         path: PathBuf,
     },
-    /// The repository has no commit.
-    #[error("the repository {} has no commit yet; make a first commit, then add it", path.display())]
+    /// The repository has no commit that HEAD points at.
+    #[error("the repository {} has no commit yet; make a first commit, then try again", path.display())]
     NoCommit {
         /// The repository.
         path: PathBuf,
     },
-    /// The repository has a work tree that is not there.
-    #[error("the repository {} says that its files are elsewhere, but they are not there: {message}", path.display())]
-    WorkTreeMissing {
+    /// The repository says that it has a work tree, and it is not there.
+    #[error("the work tree of the repository {} is missing; restore it or repair `core.worktree`", path.display())]
+    NoWorkTree {
         /// The repository.
         path: PathBuf,
-        /// What Git says.
-        message: String,
     },
-    /// Git does not trust the repository's owner.
+    /// The repository belongs to another user, so Git does not open it.
     #[error(
-        "the repository {} belongs to another user, and Git refuses it; add it to safe.directory if you trust it",
-        path.display()
+        "{} belongs to another user, so Git does not open it; \
+         if you trust it, run `git config --global --add safe.directory {}`",
+        path.display(), path.display()
     )]
     DubiousOwnership {
-        /// The repository.
+        /// The path.
         path: PathBuf,
     },
-    /// No branch is the default and none can be told.
-    #[error("the repository {} has no branch checked out and no single branch to start from", path.display())]
+    /// HEAD is detached and nothing says which branch is the default one.
+    #[error("the repository {} has no branch checked out and several to choose from; check one out", path.display())]
     NoDefaultBranch {
         /// The repository.
         path: PathBuf,
     },
-    /// A name leads to no commit.
-    #[error("{name:?} is no branch, tag or commit of {}{}", repo.display(), near(near_names))]
+    /// No branch, tag or commit has the name.
+    #[error("the repository {} has no branch, tag or commit {name:?}{}", repo.display(), suggestion(near))]
     UnknownStart {
         /// The repository.
         repo: PathBuf,
-        /// The name.
+        /// The name that was asked for.
         name: String,
-        /// Names that are alike.
-        near_names: Vec<String>,
+        /// Names that look alike, at most five.
+        near: Vec<String>,
     },
-    /// A branch is there already.
-    #[error("the branch {branch:?} exists already in {}", repo.display())]
-    BranchExists {
+    /// A worktree was to be made where something is already.
+    #[error("a worktree cannot be made at {}: something is there or is registered there already", path.display())]
+    PathTaken {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A branch was to be made that exists or cannot be made beside another.
+    #[error("the branch {branch:?} cannot be made in {}: {reason}", repo.display())]
+    BranchTaken {
         /// The repository.
         repo: PathBuf,
         /// The branch.
         branch: String,
+        /// What stands in the way.
+        reason: String,
     },
-    /// Something is at the path of a new worktree.
-    #[error("{} exists already; nothing was changed", path.display())]
-    PathExists {
+    /// A directory is not a worktree of the repository that it should be of.
+    #[error("{} is not the expected worktree: {by}", path.display())]
+    Occupied {
         /// The path.
         path: PathBuf,
+        /// What is there.
+        by: String,
     },
-    /// A file or folder could not be read or written.
-    #[error("cannot {operation} {}: {source}", path.display())]
-    FileSystem {
-        /// What was tried.
-        operation: &'static str,
-        /// The file or folder.
+    /// A path that is never removed was to be removed.
+    #[error("{} is never removed: {reason}", path.display())]
+    Protected {
+        /// The path.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
-    },
-    /// The lock of a repository was not free in time.
-    #[error("the repository {} is busy: {holder} has held its lock for {waited_s} s", common_dir.display())]
-    LockBusy {
-        /// The common directory.
-        common_dir: PathBuf,
-        /// Who holds it, as far as known.
-        holder: String,
-        /// How long was waited, in seconds.
-        waited_s: u64,
-    },
-    /// A path does not stay inside its worktree.
-    #[error("{path:?} is not a path inside {}", worktree.display())]
-    OutsideWorktree {
-        /// The path, shortened.
-        path: String,
-        /// The worktree.
-        worktree: PathBuf,
-    },
-    /// The path is not a worktree of the repository.
-    #[error("{} is not a worktree of the recorded repository: {reason}", path.display())]
-    NotTheWorktree {
-        /// The path.
-        path: PathBuf,
-        /// What it is instead.
         reason: String,
+    },
+    /// A removal ended and something is still there.
+    #[error("after its removal, {what} of {} is still there", path.display())]
+    StillThere {
+        /// The worktree.
+        path: PathBuf,
+        /// What is still there.
+        what: &'static str,
+    },
+    /// Another process holds the lock of the repository.
+    #[error(
+        "the repository {} is in use by {holder} or by a git it started, since more than {waited_s} s; \
+         nothing was changed, try again later", common_dir.display()
+    )]
+    LockBusy {
+        /// The common directory of the repository.
+        common_dir: PathBuf,
+        /// Who holds it, for example `process 42`.
+        holder: String,
+        /// How long it was waited for, in seconds.
+        waited_s: u64,
     },
 }
 
 impl GitError {
-    /// Whether what the caller named is wrong, rather than the state of the machine.
+    /// Whether the request was wrong, rather than the machine: asking again unchanged would fail again.
     #[must_use]
-    pub fn is_invalid_input(&self) -> bool {
+    pub const fn is_invalid_input(&self) -> bool {
         matches!(
             self,
             Self::InvalidOid { .. }
@@ -180,15 +195,22 @@ impl GitError {
                 | Self::NotADirectory { .. }
                 | Self::NotARepository { .. }
                 | Self::NoCommit { .. }
-                | Self::WorkTreeMissing { .. }
+                | Self::NoWorkTree { .. }
                 | Self::DubiousOwnership { .. }
                 | Self::NoDefaultBranch { .. }
                 | Self::UnknownStart { .. }
-                | Self::OutsideWorktree { .. }
+                | Self::PathTaken { .. }
+                | Self::BranchTaken { .. }
         )
+    }
+
+    /// Wraps a failed file operation.
+    pub(crate) fn io(operation: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { operation, path, source }
     }
 }
 
-fn near(names: &[String]) -> String {
-    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(", ")) }
+fn suggestion(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; near it are: {}", near.join(", ")) }
 }

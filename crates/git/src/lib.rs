@@ -1,16 +1,23 @@
-//! Worktrees, branches, status and diffs through the `git` program; knows no task.
+//! Worktrees, branches, status and diffs through the git program; knows no task.
 //!
-//! Every call is blocking and reads the truth from disk. [`command`] is the only place that starts `git`.
-//! Changes to a repository's shared state are made under one lock per common directory ([`lock`]).
-//! [`removal`] is the only code that destroys, and needs a [`Remover`], which is composed once.
+//! Terms: a *repository* is what a person registered; its *common directory* holds objects, refs and the
+//! registrations of its worktrees. A *registration* is the directory `<common>/worktrees/<name>`: Git's record
+//! of one linked worktree. Directory and registration point at each other, and both pointers together are the
+//! *identity* of a worktree.
+//!
+//! Invariants: only `command` starts git; only `removal` destroys; everything that changes a repository holds
+//! its lock. The interface blocks; callers that must not wait call it from threads of their own.
 
 mod branch;
 mod command;
 mod diff;
 mod error;
+mod head;
+mod index;
 mod lock;
 mod oid;
-pub mod removal;
+mod registration;
+mod removal;
 mod repository;
 mod status;
 mod worktree;
@@ -19,6 +26,7 @@ pub use branch::{Branch, StartPoint};
 pub use command::Git;
 pub use diff::{ChangeKind, FileChange, FileDiff};
 pub use error::GitError;
+pub use head::HeadState;
 pub use lock::RepositoryLock;
 pub use oid::Oid;
 pub use removal::{
@@ -26,5 +34,14 @@ pub use removal::{
     RemovalTarget, Remover,
 };
 pub use repository::RepositoryInfo;
-pub use status::{HeadState, WorktreeStatus};
+pub use status::WorktreeStatus;
 pub use worktree::{ListedWorktree, WorktreeIdentity, WorktreePlan};
+
+/// Ends the process here, as a crash would, when the named failpoint is set to `return`; costs nothing when the
+/// feature `failpoints` is off.
+macro_rules! failpoint {
+    ($name:literal) => {
+        fail::fail_point!($name, |_| std::process::abort());
+    };
+}
+pub(crate) use failpoint;

@@ -1,132 +1,121 @@
-//! One lock per repository: everything that changes a common directory's shared state holds it.
+//! One lock per repository, across threads and processes.
 //!
-//! Within the process it is a mutex, across processes an advisory lock on a file named after the common
-//! directory. The lock file's open file is also given to a `git` child as its standard input: the lock then
-//! lasts as long as the child, even when the server that started it was killed, so that a server that starts
-//! meanwhile waits for the orphan to finish instead of judging a half-made worktree.
+//! Git takes its own locks file by file and gives up at once when one is held: parallel `git worktree add`
+//! fails on `config.lock` and leaves branches behind. So everything that changes a repository first takes an
+//! advisory lock (`flock`) on a file named after the canonical common directory. The system gives the lock
+//! back when the last copy of the open file is closed, so a crash never leaves a stale one and no lock file is
+//! ever deleted.
 
-use std::collections::HashSet;
-use std::fs::File;
-use std::io::{Read as _, Seek as _, Write as _};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::{Git, GitError};
 
-/// How long the lock is waited for.
-const LIMIT: Duration = Duration::from_secs(120);
-const PAUSE: Duration = Duration::from_millis(5);
+/// How long to wait between two attempts to get a held lock.
+const RETRY: Duration = Duration::from_millis(5);
 
-/// The locks that this process holds.
-static HELD: LazyLock<HeldLocks> = LazyLock::new(HeldLocks::default);
+/// Tells the locks that this process took apart, so that a waiter sees that the holder changed.
+static TICKETS: AtomicU64 = AtomicU64::new(0);
 
-#[derive(Default)]
-struct HeldLocks {
-    busy: Mutex<HashSet<PathBuf>>,
-    freed: Condvar,
-}
-
-/// The right to change a repository's shared state, until it is dropped.
-#[derive(Debug)]
+/// The right to change one repository; given back when the last clone is dropped and the last git that it was
+/// handed to has ended.
+#[derive(Debug, Clone)]
 pub struct RepositoryLock {
-    file: File,
-    _turn: Turn,
+    file: Arc<File>,
+    path: PathBuf,
+    common_dir: PathBuf,
 }
 
-/// This thread's turn within the process.
-#[derive(Debug)]
-struct Turn(PathBuf);
+impl RepositoryLock {
+    /// The canonical common directory of the locked repository.
+    #[must_use]
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
 
-impl Drop for Turn {
-    fn drop(&mut self) {
-        HELD.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
-        HELD.freed.notify_all();
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// An emptied file for what the holder's git prints; only one git of a holder runs at a time.
+    pub(crate) fn output_file(&self) -> Result<File, GitError> {
+        let path = self.path.with_extension("out");
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path);
+        opened.map_err(GitError::io("opening", &path))
     }
 }
 
 impl Git {
-    /// Waits for the lock of a repository, named by its common directory; at most two minutes.
+    /// Takes the lock of the repository with the given common directory and waits while others hold it: for
+    /// each holder up to the limit, as a long queue of short holders is no fault.
     pub fn lock_repository(&self, common_dir: &Path) -> Result<RepositoryLock, GitError> {
-        let common_dir = common_dir.canonicalize().map_err(|source| GitError::FileSystem {
-            operation: "find the repository",
-            path: common_dir.to_owned(),
-            source,
-        })?;
-        let begun = Instant::now();
-        let path =
-            self.lock_dir().join(format!("{:016x}.lock", fnv1a(common_dir.as_os_str().as_encoded_bytes())));
-        let turn = take_turn(&path, &common_dir, begun)?;
-        let file = open(&path)?;
-        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if begun.elapsed() > LIMIT {
-                return Err(busy(&common_dir, holder_of(&file), begun));
+        let common_dir = common_dir.canonicalize().map_err(GitError::io("opening", common_dir))?;
+        let path = self.lock_dir().join(file_name(&common_dir));
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = opened.map_err(GitError::io("opening", &path))?;
+        let mut holder = String::new();
+        let mut since = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+                Err(error) => return Err(GitError::io("locking", &path)(error.into())),
             }
-            std::thread::sleep(PAUSE);
+            let current = read_holder(&mut file);
+            if current != holder {
+                (holder, since) = (current, Instant::now());
+            } else if since.elapsed() >= self.lock_wait() {
+                let waited_s = self.lock_wait().as_secs();
+                return Err(GitError::LockBusy { common_dir, holder: describe(&holder), waited_s });
+            }
+            std::thread::sleep(RETRY);
         }
-        record_holder(&file);
-        Ok(RepositoryLock { file, _turn: turn })
+        write_holder(&mut file).map_err(GitError::io("writing", &path))?;
+        Ok(RepositoryLock { file: Arc::new(file), path, common_dir })
     }
 }
 
-impl RepositoryLock {
-    /// The lock as a child's standard input: the lock is held until both are closed. Reading gives the end of
-    /// the file at once.
-    pub(crate) fn for_child(&self) -> Result<File, GitError> {
-        let end = |file: File| -> std::io::Result<File> {
-            (&file).seek(std::io::SeekFrom::End(0))?;
-            Ok(file)
-        };
-        self.file.try_clone().and_then(end).map_err(|source| GitError::FileSystem {
-            operation: "share the lock",
-            path: PathBuf::new(),
-            source,
-        })
-    }
+fn write_holder(file: &mut File) -> std::io::Result<()> {
+    let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
+    file.rewind()?;
+    file.set_len(0)?;
+    writeln!(file, "{} {ticket}", std::process::id())
 }
 
-fn take_turn(path: &Path, common_dir: &Path, begun: Instant) -> Result<Turn, GitError> {
-    let mut busy_locks = HELD.busy.lock().unwrap_or_else(PoisonError::into_inner);
-    while busy_locks.contains(path) {
-        let left = LIMIT.saturating_sub(begun.elapsed());
-        if left.is_zero() {
-            return Err(busy(common_dir, "another operation of this server".into(), begun));
-        }
-        busy_locks = HELD.freed.wait_timeout(busy_locks, left).unwrap_or_else(PoisonError::into_inner).0;
-    }
-    busy_locks.insert(path.to_owned());
-    Ok(Turn(path.to_owned()))
-}
-
-fn open(path: &Path) -> Result<File, GitError> {
-    File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(|source| {
-        GitError::FileSystem { operation: "open the lock file", path: path.to_owned(), source }
-    })
-}
-
-/// Writes who holds the lock, for the message of those who wait; failing to is no reason to stop.
-fn record_holder(mut file: &File) {
-    let _ = file.set_len(0);
-    let _ = file.rewind();
-    let _ = write!(file, "{}", std::process::id());
-}
-
-fn holder_of(mut file: &File) -> String {
+fn read_holder(file: &mut File) -> String {
     let mut text = String::new();
-    let _ = file.rewind();
-    let _ = file.take(20).read_to_string(&mut text);
-    if text.is_empty() { "another process".into() } else { format!("process {text}, or a git it started,") }
+    let read = file.rewind().and_then(|()| file.take(64).read_to_string(&mut text));
+    if read.is_ok() { text } else { String::new() }
 }
 
-fn busy(common_dir: &Path, holder: String, begun: Instant) -> GitError {
-    GitError::LockBusy { common_dir: common_dir.to_owned(), holder, waited_s: begun.elapsed().as_secs() }
+fn describe(holder: &str) -> String {
+    match holder.split_once(' ') {
+        Some((pid, _)) => format!("process {pid}"),
+        None => "another process".to_owned(),
+    }
 }
 
-/// The FNV-1a hash: stable across versions of the program, which the name of a lock file must be.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+/// A name that every version of Freehold makes alike: for people the repository's name, and a hash (FNV-1a) of
+/// the whole path to tell repositories of one name apart.
+fn file_name(common_dir: &Path) -> String {
+    let is_inside = common_dir.file_name().is_some_and(|name| name == ".git");
+    let named = if is_inside { common_dir.parent().unwrap_or(common_dir) } else { common_dir };
+    let name = named.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
+    format!("{name}-{:016x}.lock", path_hash(common_dir))
+}
+
+/// A hash of a path that stays the same across versions of this program.
+pub(crate) fn path_hash(path: &Path) -> u64 {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }

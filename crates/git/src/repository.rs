@@ -1,140 +1,155 @@
-//! Looking at a repository that a person names: what it is, or why it cannot be used.
+//! Looking at a folder that a person names as a repository.
+//!
+//! Runs nothing from the repository. What is accepted is brought to one form: the top of the main checkout, or
+//! the directory of a bare repository; a note says when that is not the folder that was named.
 
 use std::path::{Path, PathBuf};
 
-use crate::command::{GitCommand, last_words};
-use crate::{Git, GitError, Oid};
+use crate::command::{commit_of, path_from_output};
+use crate::{Git, GitError, HeadState, Oid};
 
-/// A repository that tasks can work on.
+/// What is known about a repository before it is registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryInfo {
-    /// The top of its main checkout, or the bare repository itself; absolute and without links.
+    /// The canonical top of the main checkout, or the directory of the bare repository.
     pub path: PathBuf,
-    /// Where its shared state is.
+    /// The canonical common directory.
     pub common_dir: PathBuf,
     /// Whether it has no checkout of its own.
     pub is_bare: bool,
-    /// The branch to start from unless another is named.
+    /// The branch that work starts from unless another is named.
     pub default_branch: String,
-    /// The commit that is checked out, or that HEAD names in a bare repository.
+    /// The commit that HEAD points at.
     pub head: Oid,
-    /// What was understood differently from what was named.
+    /// A sentence for people when `path` is not the folder that was named.
     pub note: Option<String>,
 }
 
 impl Git {
-    /// Looks at a path and says which repository it belongs to.
-    ///
-    /// A folder inside a checkout, its `.git`, and a linked worktree stand for their repository, with a note.
+    /// Looks at a folder and tells what repository it belongs to, or why it cannot be used.
     pub fn inspect_repository(&self, path: &Path) -> Result<RepositoryInfo, GitError> {
-        let named = require_directory(path)?;
+        let named = existing_directory(path)?;
         let common_dir = self.common_dir(&named)?;
         let is_bare = self.is_bare(&common_dir)?;
-        let top = if is_bare { common_dir.clone() } else { main_checkout(&common_dir, &named)? };
-        let head = self.head_commit(&top)?;
-        let default_branch = self.default_branch(&top)?;
-        let note = (named != top)
-            .then(|| format!("{} belongs to the repository {}", named.display(), top.display()));
+        let top = if is_bare { common_dir.clone() } else { self.main_checkout(&named, &common_dir)? };
+        let head = commit_of(self, &common_dir, "HEAD")?;
+        let head = head.ok_or_else(|| GitError::NoCommit { path: top.clone() })?;
+        let default_branch = self.default_branch(&common_dir, &top)?;
+        let note = self.note(&named, &top, &common_dir)?;
         Ok(RepositoryInfo { path: top, common_dir, is_bare, default_branch, head, note })
     }
 
-    /// The directory that holds the shared state of the repository that `directory` belongs to.
-    pub(crate) fn common_dir(&self, directory: &Path) -> Result<PathBuf, GitError> {
-        let command = GitCommand::read(directory, "rev-parse");
-        let (output, ran) = command.args(["--path-format=absolute", "--git-common-dir"]).output()?;
-        if output.status.success() {
-            let text = String::from_utf8_lossy(&output.stdout);
-            return canonical(Path::new(text.trim_end_matches('\n')));
-        }
-        let path = directory.to_owned();
-        let message = last_words(&output.stderr);
-        Err(match message.as_str() {
-            said if said.contains("dubious ownership") => GitError::DubiousOwnership { path },
-            said if said.contains("not a git repository") => GitError::NotARepository { path },
-            said if said.contains("work") && said.contains("tree") => {
-                GitError::WorkTreeMissing { path, message }
-            }
-            _ => ran.failed(&output),
-        })
+    /// The canonical common directory of the repository that a path lies in.
+    pub(crate) fn common_dir(&self, path: &Path) -> Result<PathBuf, GitError> {
+        self.git_path(path, "--git-common-dir")
+    }
+
+    /// The canonical Git directory of the checkout that a path lies in.
+    pub(crate) fn git_dir(&self, path: &Path) -> Result<PathBuf, GitError> {
+        self.git_path(path, "--git-dir")
+    }
+
+    fn git_path(&self, path: &Path, which: &str) -> Result<PathBuf, GitError> {
+        let command = self.read("finding the repository of", path);
+        let found = command.args(["rev-parse", "--path-format=absolute", which]).stdout();
+        let found = path_from_output(&found.map_err(|error| missing_work_tree(error, path))?);
+        found.canonicalize().map_err(GitError::io("opening", &found))
     }
 
     fn is_bare(&self, common_dir: &Path) -> Result<bool, GitError> {
-        let answer = GitCommand::read(common_dir, "rev-parse").arg("--is-bare-repository").run_text()?;
-        Ok(answer == "true")
+        let command = self.read("looking at", common_dir).args(["rev-parse", "--is-bare-repository"]);
+        Ok(command.stdout()?.starts_with(b"true"))
     }
 
-    fn head_commit(&self, top: &Path) -> Result<Oid, GitError> {
-        let command = GitCommand::read(top, "rev-parse").args(["--verify", "--quiet", "HEAD^{commit}"]);
-        let (output, _) = command.output()?;
-        match String::from_utf8_lossy(&output.stdout).trim() {
-            "" => Err(GitError::NoCommit { path: top.to_owned() }),
-            text => text.parse(),
+    /// The top of the main checkout, from any place in the repository.
+    fn main_checkout(&self, named: &Path, common_dir: &Path) -> Result<PathBuf, GitError> {
+        let missing = || GitError::NoWorkTree { path: common_dir.to_owned() };
+        if self.git_dir(named)? == common_dir
+            && let Some(top) = self.top_level(named)?
+        {
+            return Ok(top);
+        }
+        let command = self.read("reading the settings of", common_dir);
+        let configured = command.args(["config", "--get", "core.worktree"]).answer()?;
+        let top = match configured {
+            Some(path) => common_dir.join(path_from_output(&path)),
+            None if common_dir.ends_with(".git") => common_dir.parent().ok_or_else(missing)?.to_owned(),
+            None => return Err(missing()),
+        };
+        top.canonicalize().map_err(|_| missing())
+    }
+
+    /// The top of the checkout that a path lies in; none inside a Git directory.
+    fn top_level(&self, path: &Path) -> Result<Option<PathBuf>, GitError> {
+        let inside = self.read("looking at", path).args(["rev-parse", "--is-inside-work-tree"]).stdout()?;
+        if !inside.starts_with(b"true") {
+            return Ok(None);
+        }
+        let command = self.read("finding the top of", path);
+        let top = path_from_output(&command.args(["rev-parse", "--show-toplevel"]).stdout()?);
+        top.canonicalize().map(Some).map_err(GitError::io("opening", &top))
+    }
+
+    /// HEAD's branch; else what a remote calls its default; else the only branch there is. Never a guess by name.
+    fn default_branch(&self, common_dir: &Path, top: &Path) -> Result<String, GitError> {
+        if let HeadState::Branch { name, .. } = self.head(common_dir)? {
+            return Ok(name);
+        }
+        let command = self.read("listing the remote heads of", common_dir);
+        let heads = command.args(["for-each-ref", "--format=%(symref)", "refs/remotes/*/HEAD"]).stdout()?;
+        let heads = String::from_utf8_lossy(&heads).into_owned();
+        let heads: Vec<&str> = heads.lines().filter_map(|head| head.strip_prefix("refs/remotes/")).collect();
+        let local = self.branch_names(common_dir)?;
+        if let [head] = heads[..] {
+            let short = head.split_once('/').map_or(head, |(_, branch)| branch);
+            let is_local = local.iter().any(|branch| branch == short);
+            return Ok(if is_local { short } else { head }.to_owned());
+        }
+        match <[String; 1]>::try_from(local) {
+            Ok([only]) => Ok(only),
+            Err(_) => Err(GitError::NoDefaultBranch { path: top.to_owned() }),
         }
     }
 
-    /// HEAD's branch; else a remote's; else the only local one. A name is never guessed.
-    fn default_branch(&self, top: &Path) -> Result<String, GitError> {
-        let (output, _) =
-            GitCommand::read(top, "symbolic-ref").args(["--quiet", "--short", "HEAD"]).output()?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    fn note(&self, named: &Path, top: &Path, common_dir: &Path) -> Result<Option<String>, GitError> {
+        if named == top {
+            return Ok(None);
         }
-        let remotes = self.ref_names(top, &["--format=%(symref:short)", "refs/remotes/*/HEAD"])?;
-        let locals = self.ref_names(top, &["--format=%(refname:short)", "refs/heads"])?;
-        match (remotes.as_slice(), locals.as_slice()) {
-            ([remote], _) => Ok(remote.clone()),
-            ([], [local]) => Ok(local.clone()),
-            _ => Err(GitError::NoDefaultBranch { path: top.to_owned() }),
-        }
-    }
-
-    pub(crate) fn ref_names(&self, repo: &Path, args: &[&str]) -> Result<Vec<String>, GitError> {
-        let text = GitCommand::read(repo, "for-each-ref").args(args).run()?;
-        let text = String::from_utf8_lossy(&text);
-        Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+        let (named_shown, top_shown) = (named.display(), top.display());
+        let is_linked = !named.starts_with(common_dir) && self.git_dir(named)? != common_dir;
+        Ok(Some(if is_linked {
+            format!("{named_shown} is a linked worktree; its main repository {top_shown} is used")
+        } else {
+            format!("{named_shown} lies inside the repository {top_shown}, which is used")
+        }))
     }
 }
 
-fn require_directory(path: &Path) -> Result<PathBuf, GitError> {
+fn existing_directory(path: &Path) -> Result<PathBuf, GitError> {
     if !path.is_absolute() {
         return Err(GitError::RelativePath { path: path.to_owned() });
     }
-    match path.metadata() {
-        Ok(found) if found.is_dir() => canonical(path),
-        Ok(_) => Err(GitError::NotADirectory { path: path.to_owned() }),
+    let metadata = match path.metadata() {
+        Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(GitError::PathMissing { path: path.to_owned() })
+            return Err(GitError::PathMissing { path: path.to_owned() });
         }
-        Err(source) => Err(GitError::FileSystem { operation: "look at", path: path.to_owned(), source }),
-    }
-}
-
-/// The path without links.
-pub(crate) fn canonical(path: &Path) -> Result<PathBuf, GitError> {
-    path.canonicalize().map_err(|source| GitError::FileSystem {
-        operation: "find",
-        path: path.to_owned(),
-        source,
-    })
-}
-
-/// The top of the main checkout of a repository that is not bare.
-fn main_checkout(common_dir: &Path, named: &Path) -> Result<PathBuf, GitError> {
-    let listed = GitCommand::read(common_dir, "worktree").args(["list", "--porcelain", "-z"]).run()?;
-    let first = listed.split(|byte| *byte == 0).next().unwrap_or_default();
-    let first = first.strip_prefix(b"worktree ").unwrap_or_default();
-    let path = crate::worktree::path_of(first);
-    // Git names the common directory itself when the checkout is elsewhere (`core.worktree`).
-    let configured = GitCommand::read(common_dir, "config").args(["--get", "core.worktree"]).output()?.0;
-    let path = match String::from_utf8_lossy(&configured.stdout).trim_end_matches('\n') {
-        "" => path,
-        relative => common_dir.join(relative),
+        Err(error) => return Err(GitError::io("opening", path)(error)),
     };
-    match path.canonicalize() {
-        Ok(path) if path.is_dir() => Ok(path),
-        _ => Err(GitError::WorkTreeMissing {
-            path: named.to_owned(),
-            message: format!("{} is missing", path.display()),
-        }),
+    if !metadata.is_dir() {
+        return Err(GitError::NotADirectory { path: path.to_owned() });
+    }
+    path.canonicalize().map_err(GitError::io("opening", path))
+}
+
+/// Git goes to the work tree first and fails there when it is missing.
+fn missing_work_tree(error: GitError, path: &Path) -> GitError {
+    match error {
+        GitError::Failed { ref message, .. }
+            if message.contains("cannot chdir") || message.contains("Invalid path") =>
+        {
+            GitError::NoWorkTree { path: path.to_owned() }
+        }
+        other => other,
     }
 }

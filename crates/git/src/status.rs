@@ -1,138 +1,119 @@
-//! What is checked out in a worktree and what is not committed.
+//! The state of a worktree at this moment: HEAD, index and files are read each time and never remembered.
 
 use std::path::Path;
 
 use crate::command::GitCommand;
-use crate::{Git, GitError, Oid};
+use crate::head::{HeadState, operation_in_progress};
+use crate::{Git, GitError};
 
-/// What is checked out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HeadState {
-    /// A branch.
-    Branch {
-        /// Its name.
-        name: String,
-        /// Its tip.
-        tip: Oid,
-    },
-    /// A commit, without a branch.
-    Detached {
-        /// The commit.
-        tip: Oid,
-    },
-    /// A branch that has no commit yet.
-    Unborn {
-        /// Its name.
-        name: String,
-    },
-}
-
-/// The state of a worktree. Paths are relative to it; bytes that are not UTF-8 are shown as `\u{fffd}`.
+/// What is checked out, and what differs from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeStatus {
-    /// What is checked out.
+    /// What HEAD points at.
     pub head: HeadState,
-    /// Paths whose index differs from the commit.
+    /// Files whose index entry differs from HEAD.
     pub staged: Vec<String>,
-    /// Paths whose file differs from the index.
+    /// Tracked files that differ from their index entry.
     pub unstaged: Vec<String>,
-    /// Paths that Git does not track and does not ignore.
+    /// Files that Git neither tracks nor ignores.
     pub untracked: Vec<String>,
-    /// Paths with a conflict that is not resolved.
+    /// Files with conflicts.
     pub unmerged: Vec<String>,
-    /// Paths that are ignored; a folder that is ignored as a whole ends in a slash. Filled only when asked for.
-    pub ignored: Vec<String>,
-    /// The operation that is not finished, for example `rebase`.
+    /// A rebase, merge or the like that is not finished, in one word.
     pub operation_in_progress: Option<String>,
 }
 
 impl Git {
     /// Reads the state of a worktree.
     pub fn status(&self, worktree: &Path) -> Result<WorktreeStatus, GitError> {
-        let mut status = self.read_status(GitCommand::read(worktree, "status"), worktree, false)?;
-        status.operation_in_progress = self.operation_in_progress(worktree)?;
+        let git_dir = self.git_dir(worktree)?;
+        let mut status = WorktreeStatus {
+            head: self.head(worktree)?,
+            staged: Vec::new(),
+            unstaged: Vec::new(),
+            untracked: Vec::new(),
+            unmerged: Vec::new(),
+            operation_in_progress: operation_in_progress(&git_dir).map(str::to_owned),
+        };
+        for entry in list(self.read("reading the status of", worktree), Ignored::Left)? {
+            match entry.kind {
+                EntryKind::Changed { is_staged, worktree } => {
+                    if is_staged {
+                        status.staged.push(entry.shown());
+                    }
+                    if worktree != b'.' {
+                        status.unstaged.push(entry.shown());
+                    }
+                }
+                EntryKind::Unmerged => status.unmerged.push(entry.shown()),
+                EntryKind::Untracked => status.untracked.push(entry.shown()),
+                EntryKind::Ignored => {}
+            }
+        }
         Ok(status)
     }
+}
 
-    /// Runs a prepared `status` command and reads its answer; a person's settings do not hide anything.
-    pub(crate) fn read_status(
-        &self,
-        command: GitCommand,
-        worktree: &Path,
-        with_ignored: bool,
-    ) -> Result<WorktreeStatus, GitError> {
-        let ignored = if with_ignored { "--ignored=matching" } else { "--ignored=no" };
-        let fixed = ["--porcelain=v2", "-z", "--branch", "--untracked-files=all", "--no-renames"];
-        let output = command.args(fixed).args(["--ignore-submodules=none", ignored]).run()?;
-        parse(&output).ok_or_else(|| GitError::Unreadable {
-            command: "status".into(),
-            directory: worktree.to_owned(),
-            excerpt: String::from_utf8_lossy(&output).chars().take(200).collect(),
-        })
-    }
+/// Whether ignored files are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ignored {
+    Left,
+    /// A directory that is ignored as a whole is one entry that ends with a slash.
+    Listed,
+}
 
-    fn operation_in_progress(&self, worktree: &Path) -> Result<Option<String>, GitError> {
-        let command = GitCommand::read(worktree, "rev-parse").arg("--absolute-git-dir");
-        Ok(unfinished_operation(Path::new(&command.run_text()?)))
+/// One line of the status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) kind: EntryKind,
+    /// Relative to the top of the worktree.
+    pub(crate) path: Vec<u8>,
+}
+
+impl Entry {
+    /// The path for people.
+    pub(crate) fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.path).into_owned()
     }
 }
 
-/// The operation that a repository's or registration's directory says is not finished.
-pub(crate) fn unfinished_operation(git_dir: &Path) -> Option<String> {
-    const MARKS: [(&str, &str); 6] = [
-        ("rebase-merge", "rebase"),
-        ("rebase-apply", "rebase"),
-        ("MERGE_HEAD", "merge"),
-        ("CHERRY_PICK_HEAD", "cherry-pick"),
-        ("REVERT_HEAD", "revert"),
-        ("BISECT_LOG", "bisect"),
-    ];
-    let found = MARKS.iter().find(|(mark, _)| git_dir.join(mark).symlink_metadata().is_ok());
-    found.map(|(_, operation)| (*operation).to_owned())
+/// How a file differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryKind {
+    Changed {
+        is_staged: bool,
+        /// Git's letter for the file against the index; a dot when they are equal.
+        worktree: u8,
+    },
+    Unmerged,
+    Untracked,
+    Ignored,
 }
 
-fn parse(output: &[u8]) -> Option<WorktreeStatus> {
-    let (mut oid, mut branch) = (None, None);
-    let mut status = WorktreeStatus {
-        head: HeadState::Unborn { name: String::new() },
-        staged: Vec::new(),
-        unstaged: Vec::new(),
-        untracked: Vec::new(),
-        unmerged: Vec::new(),
-        ignored: Vec::new(),
-        operation_in_progress: None,
+/// Runs `git status` and reads what it lists. Submodules count by their commit alone: looking into one would
+/// run what its own configuration says.
+pub(crate) fn list(command: GitCommand, ignored: Ignored) -> Result<Vec<Entry>, GitError> {
+    let command = command.args(["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"]);
+    let command = match ignored {
+        Ignored::Left => command.arg("--ignored=no"),
+        Ignored::Listed => command.arg("--ignored=matching"),
     };
-    for record in output.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
-        let record = String::from_utf8_lossy(record);
-        let (kind, rest) = record.split_once(' ')?;
-        match kind {
-            "#" => match rest.split_once(' ')? {
-                ("branch.oid", value) => oid = Some(value.to_owned()),
-                ("branch.head", value) => branch = Some(value.to_owned()),
-                _ => {}
-            },
-            "1" => {
-                let mut fields = rest.splitn(8, ' ');
-                let state = fields.next()?.as_bytes().to_owned();
-                let path = fields.nth(6)?.to_owned();
-                if state.first() != Some(&b'.') {
-                    status.staged.push(path.clone());
-                }
-                if state.get(1) != Some(&b'.') {
-                    status.unstaged.push(path);
-                }
-            }
-            "u" => status.unmerged.push(rest.splitn(10, ' ').nth(9)?.to_owned()),
-            "?" => status.untracked.push(rest.to_owned()),
-            "!" => status.ignored.push(rest.to_owned()),
-            _ => return None,
+    let listed = command.arg("--ignore-submodules=dirty").stdout()?;
+    let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+    Ok(lines.filter_map(parse).collect())
+}
+
+/// Reads one line; the fields before the path are separated by single spaces.
+fn parse(line: &[u8]) -> Option<Entry> {
+    let path_after = |fields: usize| line.splitn(fields + 1, |byte| *byte == b' ').nth(fields);
+    let (kind, path) = match line {
+        [b'1', b' ', index, worktree, ..] => {
+            (EntryKind::Changed { is_staged: *index != b'.', worktree: *worktree }, path_after(8))
         }
-    }
-    let name = branch?;
-    status.head = match (oid?.parse::<Oid>(), name.as_str()) {
-        (Ok(tip), "(detached)") => HeadState::Detached { tip },
-        (Ok(tip), _) => HeadState::Branch { name, tip },
-        (Err(_), _) => HeadState::Unborn { name },
+        [b'u', ..] => (EntryKind::Unmerged, path_after(10)),
+        [b'?', ..] => (EntryKind::Untracked, path_after(1)),
+        [b'!', ..] => (EntryKind::Ignored, path_after(1)),
+        _ => return None,
     };
-    Some(status)
+    Some(Entry { kind, path: path?.to_owned() })
 }

@@ -1,38 +1,42 @@
-//! Worktrees: making one, recognising one, listing them.
+//! Making and looking at linked worktrees.
 //!
-//! A worktree's *registration* is its directory under `<common dir>/worktrees`. A directory is a given
-//! worktree only when its `.git` file names the registration and the registration names the directory.
+//! Invariant: a failed creation leaves nothing that it made, and touches nothing that it did not make. So the
+//! path and the branch must be free before, and the branch is made first by a compare-and-swap: whoever made
+//! it is certain.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::command::{GitCommand, last_words};
+use crate::command::path_from_bytes;
 use crate::lock::RepositoryLock;
-use crate::{Git, GitError, Oid};
+use crate::registration::{self, Occupant, Registration, settled};
+use crate::{Git, GitError, HeadState, Oid, failpoint, removal};
+
+/// Parallel checkout pays for large repositories; Git itself stays with one worker below a hundred files.
+const CHECKOUT_WORKERS: &str = "checkout.workers=4";
 
 /// A worktree to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreePlan {
-    /// The repository: its main checkout or the bare repository.
+    /// Any place in the repository.
     pub repo: PathBuf,
-    /// The absolute path the worktree shall have; nothing is there.
+    /// The absolute path of the directory to make; nothing may be there.
     pub path: PathBuf,
-    /// The branch to make; it does not exist.
+    /// The branch to make; it may not exist.
     pub branch: String,
-    /// The commit to start from.
+    /// The commit to start at.
     pub start: Oid,
 }
 
-/// What identifies a worktree on disk.
+/// What makes a worktree recognisable later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeIdentity {
-    /// Its path, without links.
+    /// The path at which it was asked for.
     pub path: PathBuf,
-    /// The name of its registration.
+    /// The name of its registration, the directory under `<common dir>/worktrees`.
     pub registration: String,
-    /// The repository's shared state.
+    /// The canonical common directory of its repository.
     pub common_dir: PathBuf,
     /// The device of its directory.
     pub device: u64,
@@ -42,211 +46,182 @@ pub struct WorktreeIdentity {
     pub head: Oid,
 }
 
-/// A worktree as the repository lists it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// One checkout of a repository, as Git lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedWorktree {
-    /// Its path as registered; it may be absent.
+    /// Its path, free of links; the directory may be missing.
     pub path: PathBuf,
-    /// The branch that is checked out; none when detached or bare.
-    pub branch: Option<String>,
+    /// The name of its registration; none for the main checkout.
+    pub registration: Option<String>,
     /// The commit that is checked out.
-    pub head: Option<String>,
-    /// Why it is locked, when it is.
+    pub head: Option<Oid>,
+    /// The branch that is checked out.
+    pub branch: Option<String>,
+    /// The reason for which it is locked; may be empty.
     pub locked: Option<String>,
-    /// Why Git would forget it, when it would.
-    pub prunable: Option<String>,
+    /// Whether Git would forget it, as its directory is missing.
+    pub is_prunable: bool,
 }
-
-/// Settings for making a worktree: parallel checkout, and no upstream for the new branch whatever the
-/// person configured.
-const ADD_CONFIG: [&str; 3] =
-    ["checkout.workers=4", "checkout.thresholdForParallelism=100", "branch.autoSetupMerge=false"];
 
 impl Git {
-    /// Makes a worktree on a new branch at a given commit, under the repository's lock.
-    ///
-    /// A failure removes what this call made: the branch if it still is at the start commit, and the
-    /// registration and directory if Git left them.
+    /// Makes a worktree on a new branch, under the lock of the repository.
     pub fn add_worktree(&self, plan: &WorktreePlan) -> Result<WorktreeIdentity, GitError> {
+        if !plan.path.is_absolute() {
+            return Err(GitError::RelativePath { path: plan.path.clone() });
+        }
         let common_dir = self.common_dir(&plan.repo)?;
         let lock = self.lock_repository(&common_dir)?;
-        if plan.path.symlink_metadata().is_ok() {
-            return Err(GitError::PathExists { path: plan.path.clone() });
-        }
-        if self.has_branch(&plan.repo, &plan.branch)? {
-            return Err(GitError::BranchExists { repo: plan.repo.clone(), branch: plan.branch.clone() });
-        }
-        make_parent(&plan.path)?;
-        fail::fail_point!("git.worktree.before_add", |_| std::process::abort());
-        let added = self.run_add(plan, &lock);
-        fail::fail_point!("git.worktree.after_add", |_| std::process::abort());
-        match (added, self.inspect_worktree(&plan.repo, &plan.path)) {
-            // A hook may fail although everything was made; what is on disk decides.
-            (_, Ok(Some(identity))) if identity.head == plan.start && is_checked_out(&plan.path) => {
+        refuse_taken_path(&common_dir, &plan.path)?;
+        failpoint!("git.worktree.before_add");
+        self.create_branch(plan, &lock)?;
+        failpoint!("git.worktree.after_branch");
+        let added = self.check_out(plan, &lock);
+        failpoint!("git.worktree.after_add");
+        match self.finished_worktree(plan, &common_dir) {
+            Ok(identity) => {
+                if let Err(error) = added {
+                    tracing::warn!(path = %plan.path.display(), %error, "the worktree is complete, but a hook failed");
+                }
                 Ok(identity)
             }
-            (Err(error), _) => {
-                self.undo_add(plan, &common_dir, &lock);
-                Err(error)
-            }
-            (Ok(()), found) => {
-                let reason = format!("after its making it was found as {found:?}");
-                self.undo_add(plan, &common_dir, &lock);
-                Err(GitError::NotTheWorktree { path: plan.path.clone(), reason })
+            Err(unfinished) => {
+                if let Err(error) = removal::undo_creation(self, plan, &lock) {
+                    tracing::error!(path = %plan.path.display(), %error, "a failed creation left something behind");
+                }
+                Err(added.err().unwrap_or(unfinished))
             }
         }
     }
 
-    fn run_add(&self, plan: &WorktreePlan, lock: &RepositoryLock) -> Result<(), GitError> {
-        let command = GitCommand::change(&plan.repo, "worktree", &ADD_CONFIG).stdin(lock.for_child()?);
-        let command = command.args(["add", "--quiet", "--no-track", "-b", &plan.branch, "--"]);
-        let (output, ran) = command.arg(&plan.path).arg(plan.start.as_str()).output()?;
-        if output.status.success() {
-            return Ok(());
-        }
-        tracing::warn!(path = %plan.path.display(), said = last_words(&output.stderr), "git worktree add failed");
-        Err(ran.failed(&output))
-    }
-
-    /// Removes what a failed attempt left, as far as it is certain to be the attempt's: the path and the
-    /// branch were absent when the lock was taken, and the lock is still held.
-    fn undo_add(&self, plan: &WorktreePlan, common_dir: &Path, lock: &RepositoryLock) {
-        if let Err(error) = crate::removal::undo_failed_add(self, plan, common_dir, lock) {
-            tracing::warn!(path = %plan.path.display(), %error, "a failed worktree could not be taken back whole");
-        }
-    }
-
-    /// Recognises the worktree of `repo` at a path; none when nothing is there.
-    ///
-    /// Fails when something else is there: a link, a file, another repository, a worktree that moved here.
+    /// Looks at the path: the identity of the worktree there, or none when nothing is there. Anything else there
+    /// is an error that says what it is.
     pub fn inspect_worktree(&self, repo: &Path, path: &Path) -> Result<Option<WorktreeIdentity>, GitError> {
         let common_dir = self.common_dir(repo)?;
-        let Some(found) = locate(&common_dir, path)? else { return Ok(None) };
-        let head =
-            GitCommand::read(path, "rev-parse").args(["--verify", "HEAD^{commit}"]).run_text()?.parse()?;
-        Ok(Some(WorktreeIdentity {
-            path: path.to_owned(),
-            registration: found.registration,
-            common_dir,
-            device: found.device,
-            inode: found.inode,
-            head,
-        }))
-    }
-
-    /// Lists the registered worktrees of a repository, the main checkout first.
-    pub fn list_worktrees(&self, repo: &Path) -> Result<Vec<ListedWorktree>, GitError> {
-        let output = GitCommand::read(repo, "worktree").args(["list", "--porcelain", "-z"]).run()?;
-        Ok(parse_list(&output))
-    }
-}
-
-/// A worktree directory that was recognised without running Git.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Located {
-    pub(crate) registration: String,
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-}
-
-/// Recognises a worktree by reading `.git` and the registration, both ways.
-pub(crate) fn locate(common_dir: &Path, path: &Path) -> Result<Option<Located>, GitError> {
-    let not_it = |reason: String| GitError::NotTheWorktree { path: path.to_owned(), reason };
-    let found = match path.symlink_metadata() {
-        Ok(found) => found,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => {
-            return Err(GitError::FileSystem { operation: "look at", path: path.to_owned(), source });
-        }
-    };
-    if found.is_symlink() {
-        return Err(not_it("it is a symbolic link".into()));
-    }
-    if !found.is_dir() {
-        return Err(not_it("it is not a folder".into()));
-    }
-    let link = std::fs::read(path.join(".git")).map_err(|_| not_it("it has no .git file".into()))?;
-    let link =
-        link.strip_prefix(b"gitdir: ").ok_or_else(|| not_it("its .git file names no repository".into()))?;
-    let admin = path.join(path_of(link.trim_ascii_end()));
-    let admin =
-        admin.canonicalize().map_err(|_| not_it(format!("its registration {} is gone", admin.display())))?;
-    let registration = admin
-        .file_name()
-        .and_then(OsStr::to_str)
-        .filter(|_| admin.parent() == Some(common_dir.join("worktrees").as_path()));
-    let Some(registration) = registration else {
-        return Err(not_it(format!("it belongs to {}", admin.display())));
-    };
-    let back = registered_path(common_dir, registration)?;
-    let is_same = back.canonicalize().ok() == path.canonicalize().ok();
-    if !is_same {
-        return Err(not_it(format!("the worktree registered as {registration} is at {}", back.display())));
-    }
-    Ok(Some(Located { registration: registration.to_owned(), device: found.dev(), inode: found.ino() }))
-}
-
-/// The directory that a registration names.
-pub(crate) fn registered_path(common_dir: &Path, registration: &str) -> Result<PathBuf, GitError> {
-    let file = common_dir.join("worktrees").join(registration).join("gitdir");
-    let text = std::fs::read(&file).map_err(|source| GitError::FileSystem {
-        operation: "read the registration",
-        path: file.clone(),
-        source,
-    })?;
-    let link = file.parent().unwrap_or(&file).join(path_of(text.trim_ascii_end()));
-    Ok(link.parent().unwrap_or(&link).to_owned())
-}
-
-/// The names of all registrations that name a directory.
-pub(crate) fn registrations_of(common_dir: &Path, path: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(common_dir.join("worktrees")) else { return Vec::new() };
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    names
-        .filter(|name| registered_path(common_dir, name).is_ok_and(|registered| registered == path))
-        .collect()
-}
-
-/// Whether the checkout was finished: Git writes the index last.
-fn is_checked_out(path: &Path) -> bool {
-    let index = GitCommand::read(path, "rev-parse")
-        .args(["--path-format=absolute", "--git-path", "index"])
-        .run_text();
-    index.is_ok_and(|index| Path::new(&index).is_file())
-}
-
-fn make_parent(path: &Path) -> Result<(), GitError> {
-    let parent = path.parent().unwrap_or(path);
-    std::fs::create_dir_all(parent).map_err(|source| GitError::FileSystem {
-        operation: "make the folder",
-        path: parent.to_owned(),
-        source,
-    })
-}
-
-fn parse_list(output: &[u8]) -> Vec<ListedWorktree> {
-    let mut worktrees: Vec<ListedWorktree> = Vec::new();
-    for field in output.split(|byte| *byte == 0) {
-        let (key, value) = match field.iter().position(|byte| *byte == b' ') {
-            Some(at) => (&field[..at], &field[at + 1..]),
-            None => (field, &b""[..]),
-        };
-        let text = || String::from_utf8_lossy(value).into_owned();
-        match (key, worktrees.last_mut()) {
-            (b"worktree", _) => worktrees.push(ListedWorktree { path: path_of(value), ..Default::default() }),
-            (b"HEAD", Some(last)) => last.head = Some(text()),
-            (b"branch", Some(last)) => {
-                let full = text();
-                last.branch = Some(full.strip_prefix("refs/heads/").unwrap_or(&full).to_owned());
+        let occupied = |by: String| GitError::Occupied { path: path.to_owned(), by };
+        match registration::occupant(&common_dir, path)? {
+            Occupant::Nothing => Ok(None),
+            Occupant::Unlinked(_) => Err(occupied("a directory without a registration is there".into())),
+            Occupant::Other(by) => Err(occupied(by)),
+            Occupant::Worktree(registration, metadata) => {
+                let head = self.head(&registration.dir)?;
+                let head = head.tip().cloned().ok_or_else(|| GitError::NoCommit { path: path.to_owned() })?;
+                Ok(Some(WorktreeIdentity {
+                    path: path.to_owned(),
+                    registration: registration.name,
+                    common_dir,
+                    device: metadata.dev(),
+                    inode: metadata.ino(),
+                    head,
+                }))
             }
-            (b"locked", Some(last)) => last.locked = Some(text()),
-            (b"prunable", Some(last)) => last.prunable = Some(text()),
-            _ => {}
         }
     }
-    worktrees
+
+    /// Lists the main checkout and all linked worktrees.
+    pub fn list_worktrees(&self, repo: &Path) -> Result<Vec<ListedWorktree>, GitError> {
+        let common_dir = self.common_dir(repo)?;
+        let registrations = registration::list(&common_dir)?;
+        let command = self.read("listing the worktrees of", repo).args(["worktree", "list", "--porcelain"]);
+        // Before 2.36 Git ended lines with line breaks only, and paths with line breaks could not be told.
+        let has_nul = self.is_at_least(2, 36);
+        let (command, end) = if has_nul { (command.arg("-z"), b'\0') } else { (command, b'\n') };
+        let listed = command.stdout()?;
+        let lines: Vec<&[u8]> = listed.split(|byte| *byte == end).collect();
+        let records = lines.split(|line| line.is_empty()).filter(|record| !record.is_empty());
+        Ok(records.map(|record| parse_record(record, &registrations)).collect())
+    }
+
+    /// Makes the branch, or fails when it exists: decided by Git, in one step.
+    fn create_branch(&self, plan: &WorktreePlan, lock: &RepositoryLock) -> Result<(), GitError> {
+        let reference = format!("refs/heads/{}", plan.branch);
+        let taken = |reason: String| GitError::BranchTaken {
+            repo: plan.repo.clone(),
+            branch: plan.branch.clone(),
+            reason,
+        };
+        // Git prints the name that it would use: another one for an expression such as `@{-1}`.
+        let command =
+            self.read("checking a branch name for", &plan.repo).args(["check-ref-format", "--branch"]);
+        let checked = command.arg(&plan.branch).output()?;
+        if !checked.is_success() || checked.stdout.trim_ascii_end() != plan.branch.as_bytes() {
+            return Err(taken("Git does not allow the name".into()));
+        }
+        let (start, message) = (plan.start.as_str(), format!("branch: Created from {}", plan.start));
+        // The empty old value demands that the branch does not exist.
+        let command = self.write("making a branch in", &plan.repo, lock);
+        let command = command.args(["update-ref", "--create-reflog", "-m", &message]);
+        match command.args([reference.as_str(), start, &"0".repeat(start.len())]).run() {
+            Err(GitError::Failed { message, .. }) => Err(taken(message)),
+            other => other,
+        }
+    }
+
+    fn check_out(&self, plan: &WorktreePlan, lock: &RepositoryLock) -> Result<(), GitError> {
+        let parent = plan.path.parent().unwrap_or(&plan.path);
+        std::fs::create_dir_all(parent).map_err(GitError::io("making the folder", parent))?;
+        let command = self.write("making a worktree of", &plan.repo, lock);
+        // On an existing branch Git sets no upstream, so that a push never goes to the branch it started from.
+        let command = command.args(["-c", CHECKOUT_WORKERS, "worktree", "add", "--quiet", "--"]);
+        command.args([plan.path.as_os_str(), plan.branch.as_ref()]).run()
+    }
+
+    /// Looks whether everything that was asked for is there. Git's own word is not enough: it also reports a
+    /// failure when only a hook of the repository failed.
+    fn finished_worktree(
+        &self,
+        plan: &WorktreePlan,
+        common_dir: &Path,
+    ) -> Result<WorktreeIdentity, GitError> {
+        let unfinished = |by: &str| GitError::Occupied { path: plan.path.clone(), by: by.to_owned() };
+        let Some(identity) = self.inspect_worktree(&plan.repo, &plan.path)? else {
+            return Err(GitError::PathMissing { path: plan.path.clone() });
+        };
+        let dir = common_dir.join("worktrees").join(&identity.registration);
+        let is_being_made = dir.join("locked").exists() || !dir.join("index").exists();
+        if is_being_made || dir.join("index.lock").exists() {
+            return Err(unfinished("a worktree that is only half made is there"));
+        }
+        let wanted = HeadState::Branch { name: plan.branch.clone(), tip: Some(plan.start.clone()) };
+        if self.head(&dir)? != wanted {
+            return Err(unfinished("a worktree with another commit or branch is there"));
+        }
+        Ok(identity)
+    }
 }
 
-pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(bytes))
+fn refuse_taken_path(common_dir: &Path, path: &Path) -> Result<(), GitError> {
+    let is_there = match path.symlink_metadata() {
+        Ok(_) => true,
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(GitError::io("looking at", path)(error)),
+    };
+    if is_there || !registration::list_at(common_dir, path)?.is_empty() {
+        return Err(GitError::PathTaken { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+/// One record: lines of a keyword and, after a space, its value.
+fn parse_record(lines: &[&[u8]], registrations: &[Registration]) -> ListedWorktree {
+    let value = |keyword: &str| {
+        lines.iter().find_map(|line| match line.strip_prefix(keyword.as_bytes())? {
+            [] => Some(&[][..]),
+            [b' ', value @ ..] => Some(value),
+            _ => None,
+        })
+    };
+    let text = |keyword| value(keyword).map(|value| String::from_utf8_lossy(value).into_owned());
+    let path = settled(&path_from_bytes(value("worktree").unwrap_or_default()));
+    let registration = registrations.iter().find(|registration| registration.is_at(&path));
+    let head = text("HEAD").and_then(|head| head.parse().ok());
+    let branch = text("branch").map(|branch| branch.trim_start_matches("refs/heads/").to_owned());
+    ListedWorktree {
+        registration: registration.map(|registration| registration.name.clone()),
+        // Git says so by zeros where HEAD cannot be read or has no commit.
+        head: head.filter(|head: &Oid| head.as_str().bytes().any(|digit| digit != b'0')),
+        branch,
+        locked: text("locked"),
+        is_prunable: value("prunable").is_some(),
+        path,
+    }
 }

@@ -1,6 +1,8 @@
 //! Real repositories for tests, each in a temporary home of its own: nothing of the machine's Git configuration
 //! takes part, and nothing outside the home is touched.
 
+#![expect(clippy::expect_used, reason = "a test whose repository cannot be made has failed")]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

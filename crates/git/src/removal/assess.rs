@@ -1,290 +1,210 @@
-//! The look before a removal: identity first, then everything that would be lost.
+//! What would be lost, read from disk at this moment.
 
-use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
-use super::branch::{commits_at_stake, tip_of};
-use super::{Assessment, BranchPolicy, Finding, FindingKind, Presence, RemovalTarget, tree};
-use crate::command::GitCommand;
-use crate::status::{HeadState, WorktreeStatus, unfinished_operation};
-use crate::worktree::{Located, locate, registered_path};
-use crate::{Git, GitError};
+use super::commits::{BranchFate, branch_fate, private_commits};
+use super::{Assessment, BranchPolicy, Finding, FindingKind, Presence, RemovalTarget, checkout, target};
+use crate::head::operation_in_progress;
+use crate::registration::{self, INITIALIZING, Occupant, Registration};
+use crate::{Git, GitError, HeadState};
 
-/// How many names a finding lists.
-const MAX_LISTED: usize = 50;
+/// An assessment, and what the removal needs to know beyond it.
+#[derive(Debug)]
+pub(super) struct Look {
+    pub(super) assessment: Assessment,
+    /// The registration to be removed.
+    pub(super) registration: Option<Registration>,
+    /// The inode of the directory to be removed.
+    pub(super) inode: Option<u64>,
+    pub(super) branch: BranchFate,
+}
 
-/// Directories that a build or an installation makes again.
-const DISPOSABLE: [&str; 24] = [
-    "node_modules",
-    "target",
-    "dist",
-    "build",
-    "out",
-    ".next",
-    ".nuxt",
-    ".svelte-kit",
-    ".venv",
-    "venv",
-    "__pycache__",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".tox",
-    ".cache",
-    ".gradle",
-    ".turbo",
-    ".parcel-cache",
-    "coverage",
-    ".nyc_output",
-    "bower_components",
-    "Pods",
-    "DerivedData",
-];
-/// Files that are made again by themselves.
-const DISPOSABLE_FILES: [&str; 2] = [".DS_Store", "Thumbs.db"];
-
-pub(super) fn assess(git: &Git, common_dir: &Path, target: &RemovalTarget) -> Result<Assessment, GitError> {
-    if let Some(reason) = outside(common_dir, target) {
-        return Ok(occupied(reason));
+/// Looks at the target; changes nothing.
+pub(super) fn assess(git: &Git, target: &RemovalTarget) -> Result<Look, GitError> {
+    target::guard(git, target)?;
+    let common_dir = git.common_dir(&target.repo)?;
+    let mut look = Look {
+        assessment: Assessment { presence: Presence::Missing, head: None, findings: Vec::new() },
+        registration: None,
+        inode: None,
+        branch: BranchFate::Stays,
+    };
+    if !target.managed_root.is_dir() {
+        let path = target.managed_root.clone();
+        look.assessment.findings.push(Finding::unknown(&GitError::PathMissing { path }));
+        return Ok(look);
     }
-    let located = match locate(common_dir, &target.path) {
-        Ok(located) => located,
-        Err(GitError::NotTheWorktree { .. })
-            if target.never_exposed && tree::is_bare_beginning(&target.path) =>
+    match identify(target, &common_dir)? {
+        Place::Occupied(by) => {
+            let detail = format!("{} is not the recorded worktree: {by}.", target.path.display());
+            look.assessment.findings.push(Finding::new(FindingKind::Occupied, Vec::new(), detail));
+            look.assessment.presence = Presence::Occupied { by };
+            return Ok(look);
+        }
+        Place::Empty(registration) => look.registration = registration,
+        Place::Worktree(registration, metadata) => {
+            look.assessment.presence = Presence::Present;
+            look.inode = Some(metadata.ino());
+            look.registration = registration;
+        }
+    }
+    judge(git, target, &common_dir, &mut look);
+    Ok(look)
+}
+
+/// What is at the path, judged by the recorded identity.
+enum Place {
+    /// Nothing; perhaps a registration that still names the path.
+    Empty(Option<Registration>),
+    /// The worktree; without a registration when it is half made.
+    Worktree(Option<Registration>, Metadata),
+    Occupied(String),
+}
+
+fn identify(target: &RemovalTarget, common_dir: &Path) -> Result<Place, GitError> {
+    if let Some(link) = target::link_on_the_way(target) {
+        return Ok(Place::Occupied(link));
+    }
+    let expected = target.expected.as_ref();
+    let is_expected_name = |name: &str| expected.is_none_or(|expected| expected.registration == name);
+    Ok(match registration::occupant(common_dir, &target.path)? {
+        Occupant::Other(by) => Place::Occupied(by),
+        Occupant::Nothing => Place::Empty(remaining_registration(target, common_dir)?),
+        Occupant::Worktree(registration, _) if !is_expected_name(&registration.name) => {
+            Place::Occupied(format!("the worktree {:?} is there", registration.name))
+        }
+        Occupant::Worktree(_, metadata) | Occupant::Unlinked(metadata)
+            if expected.is_some_and(|expected| expected.inode != metadata.ino()) =>
         {
-            return assess_missing(common_dir, target, Presence::Present);
+            Place::Occupied("another directory is there than the one that was made".into())
         }
-        Err(GitError::NotTheWorktree { reason, .. }) => return Ok(occupied(reason)),
-        Err(error) => return Err(error),
-    };
-    let Some(located) = located else { return assess_missing(common_dir, target, Presence::Missing) };
-    if let Some(reason) = other_identity(target, &located) {
-        return Ok(occupied(reason));
-    }
-    let admin = common_dir.join("worktrees").join(&located.registration);
-    if target.never_exposed {
-        return assess_unexposed(git, common_dir, &admin, target);
-    }
-    assess_present(git, &admin, target)
-}
-
-/// Why a path can never be removed: it is not strictly inside the managed root, a link leads to it, or the
-/// repository itself is at or under it.
-fn outside(common_dir: &Path, target: &RemovalTarget) -> Option<String> {
-    let root = &target.managed_root;
-    let inside = target.path.strip_prefix(root).ok().filter(|rest| {
-        let mut parts = rest.components().peekable();
-        parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
-    });
-    let Some(inside) = inside else { return Some(format!("it is not inside {}", root.display())) };
-    if common_dir.starts_with(&target.path) || target.repo.starts_with(&target.path) {
-        return Some(format!("the repository {} is at or under it", target.repo.display()));
-    }
-    let mut step = root.clone();
-    for part in inside.components() {
-        step.push(part);
-        if step.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-            return Some(format!("{} is a symbolic link", step.display()));
+        Occupant::Worktree(registration, metadata) => Place::Worktree(Some(registration), metadata),
+        Occupant::Unlinked(metadata) if target.never_exposed => {
+            Place::Worktree(remaining_registration(target, common_dir)?, metadata)
         }
-    }
-    None
+        Occupant::Unlinked(_) => Place::Occupied("a directory without a registration is there".into()),
+    })
 }
 
-fn other_identity(target: &RemovalTarget, located: &Located) -> Option<String> {
-    let expected = target.expected.as_ref()?;
-    if expected.registration != located.registration {
-        let (found, wanted) = (&located.registration, &expected.registration);
-        return Some(format!("it is the worktree registered as {found}, not as {wanted}"));
-    }
-    let is_same = (expected.device, expected.inode) == (located.device, located.inode);
-    (!is_same).then(|| "it is another folder than the one that was made".to_owned())
-}
-
-fn occupied(reason: String) -> Assessment {
-    let detail = format!("The path holds something other than the recorded worktree: {reason}");
-    let finding = Finding { kind: FindingKind::Occupied, items: Vec::new(), total: 1, detail };
-    Assessment { presence: Presence::Occupied { by: reason }, head: None, findings: vec![finding] }
-}
-
-/// Nothing is there, or nothing but a beginning: only the registration and the branch are left to judge.
-fn assess_missing(
-    common_dir: &Path,
+/// The one registration that is the target's although no directory leads to it: it names the path, or it is
+/// the recorded one and lost its name in a removal that was cut short.
+fn remaining_registration(
     target: &RemovalTarget,
-    presence: Presence,
-) -> Result<Assessment, GitError> {
-    if let Some(moved) = moved_to(common_dir, target) {
-        return Ok(occupied(format!("the worktree was moved to {}", moved.display())));
-    }
-    let findings = branch_finding(target)?.into_iter().collect();
-    Ok(Assessment { presence, head: None, findings })
+    common_dir: &Path,
+) -> Result<Option<Registration>, GitError> {
+    let is_ours = |registration: &Registration| match &target.expected {
+        Some(expected) => {
+            expected.registration == registration.name
+                && (registration.worktree.is_none() || registration.is_at(&target.path))
+        }
+        None => registration.is_at(&target.path),
+    };
+    Ok(registration::list(common_dir)?.into_iter().find(is_ours))
 }
 
-/// Where a person moved the worktree with `git worktree move`.
-fn moved_to(common_dir: &Path, target: &RemovalTarget) -> Option<PathBuf> {
-    let expected = target.expected.as_ref()?;
-    let registered = registered_path(common_dir, &expected.registration).ok()?;
-    (registered != target.path && registered.join(".git").is_file()).then_some(registered)
+/// Adds every finding; what cannot be read is one too.
+fn judge(git: &Git, target: &RemovalTarget, common_dir: &Path, look: &mut Look) {
+    let findings = &mut look.assessment.findings;
+    let mut keep = |looked: Result<Vec<Finding>, GitError>| match looked {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(Finding::unknown(&error)),
+    };
+    if let Some(registration) = &look.registration {
+        keep(Ok(locked(target, registration).into_iter().collect()));
+        let in_progress = operation_in_progress(&registration.dir);
+        keep(Ok(in_progress.map(unfinished).into_iter().collect()));
+        match read_head(git, target, registration) {
+            Ok(head) => {
+                let detached = match &head {
+                    Some(HeadState::Detached { tip }) => Some(tip),
+                    _ => None,
+                };
+                let private = head.as_ref().map(|_| private_commits(git, &registration.dir, detached));
+                keep(private.transpose().map(|finding| finding.flatten().into_iter().collect()));
+                look.assessment.head = head;
+            }
+            Err(error) => keep(Err(error)),
+        }
+    }
+    let findings = &mut look.assessment.findings;
+    if look.assessment.presence == Presence::Present {
+        let looked = match &look.registration {
+            Some(registration) if !target.never_exposed => {
+                checkout::findings(git, &target.path, &registration.dir)
+            }
+            _ => checkout::half_made_findings(git, &target.path, common_dir, &target.base),
+        };
+        match looked {
+            Ok(found) => findings.extend(found),
+            Err(error) => findings.push(Finding::unknown(&error)),
+        }
+    }
+    match fate_of_branch(git, target, look.registration.as_ref()) {
+        Ok(BranchFate::WouldLose(finding)) => findings.push(finding),
+        Ok(fate) => look.branch = fate,
+        Err(error) => findings.push(Finding::unknown(&error)),
+    }
 }
 
-fn branch_finding(target: &RemovalTarget) -> Result<Option<Finding>, GitError> {
-    if target.branch_policy == BranchPolicy::Keep || target.never_exposed {
-        return Ok(None);
+/// A person's lock is respected. Git's own lock of a worktree that it is making is none, once the attempt has
+/// failed.
+fn locked(target: &RemovalTarget, registration: &Registration) -> Option<Finding> {
+    let reason = registration.lock.as_ref()?;
+    if target.never_exposed && reason == INITIALIZING {
+        return None;
     }
-    match tip_of(&target.repo, &target.branch)? {
-        Some(tip) => commits_at_stake(&target.repo, &tip, Some(&target.branch)),
-        None => Ok(None),
-    }
+    let detail = if reason.is_empty() {
+        "The worktree is locked.".to_owned()
+    } else {
+        format!("The worktree is locked: {reason}.")
+    };
+    Some(Finding::new(FindingKind::Locked, Vec::new(), detail))
 }
 
-fn assess_present(git: &Git, admin: &Path, target: &RemovalTarget) -> Result<Assessment, GitError> {
-    let status = git.read_status(GitCommand::read(&target.path, "status"), &target.path, true)?;
-    let hidden = hidden_edits(git, &target.path)?;
-    let mut findings = Vec::new();
-    findings.extend(lock_finding(admin));
-    findings.extend(unfinished_operation(admin).map(operation_finding));
-    findings.extend(walk_findings(&target.path)?);
-    findings.extend(file_findings(&status, hidden));
-    if let HeadState::Detached { tip } = &status.head {
-        findings.extend(commits_at_stake(&target.repo, tip, None)?);
-    }
-    findings.extend(branch_finding(target)?);
-    Ok(Assessment { presence: Presence::Present, head: Some(status.head), findings })
+fn unfinished(operation: &str) -> Finding {
+    let detail = format!("A {operation} is not finished.");
+    Finding::new(FindingKind::OperationInProgress, vec![operation.to_owned()], detail)
 }
 
-/// A worktree that nobody got to know: its checkout may be half done, so files may be missing, but every file
-/// that is there must be the start commit's. Its own index is not trusted; one is made from the commit.
-fn assess_unexposed(
+/// Reads HEAD; one that cannot be read is accepted where the registration may be half made, or half removed by
+/// a removal that was cut short.
+fn read_head(
     git: &Git,
-    common_dir: &Path,
-    admin: &Path,
     target: &RemovalTarget,
-) -> Result<Assessment, GitError> {
-    let index = ScratchIndex::new(git);
-    let own_index = |command: GitCommand| {
-        command.env("GIT_INDEX_FILE", &index.0).env("GIT_DIR", common_dir).env("GIT_WORK_TREE", &target.path)
-    };
-    own_index(GitCommand::read(&target.path, "read-tree")).arg(target.base.as_str()).run()?;
-    let mut status =
-        git.read_status(own_index(GitCommand::read(&target.path, "status")), &target.path, true)?;
-    // Staged differences are those between two commits, HEAD of the main checkout and the start; no file's.
-    status.staged.clear();
-    status.unstaged.retain(|path| target.path.join(path).symlink_metadata().is_ok());
-    let mut findings = walk_findings(&target.path)?;
-    findings.extend(lock_finding(admin).filter(|finding| !finding.detail.ends_with(": initializing")));
-    findings.extend(file_findings(&status, Vec::new()));
-    Ok(Assessment { presence: Presence::Present, head: None, findings })
-}
-
-fn lock_finding(admin: &Path) -> Option<Finding> {
-    let reason = std::fs::read_to_string(admin.join("locked")).ok()?;
-    let detail = format!("The worktree is locked: {}", reason.trim());
-    Some(Finding { kind: FindingKind::Locked, items: Vec::new(), total: 1, detail })
-}
-
-fn operation_finding(operation: String) -> Finding {
-    let detail = format!("A {operation} is not finished");
-    Finding { kind: FindingKind::OperationInProgress, items: vec![operation], total: 1, detail }
-}
-
-fn walk_findings(path: &Path) -> Result<Vec<Finding>, GitError> {
-    let walk = tree::walk(path)?;
-    let nested =
-        listed(FindingKind::NestedRepository, walk.nested, "repositories or worktrees are inside it");
-    let mounts = listed(FindingKind::Occupied, walk.mounts, "other file systems are mounted inside it");
-    Ok(nested.into_iter().chain(mounts).collect())
-}
-
-fn file_findings(status: &WorktreeStatus, hidden: Vec<String>) -> Vec<Finding> {
-    let mut uncommitted: Vec<String> = [&status.staged, &status.unstaged, &status.unmerged]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .chain(hidden)
-        .collect();
-    uncommitted.sort();
-    uncommitted.dedup();
-    let precious = status.ignored.iter().filter(|path| !is_disposable(path)).cloned().collect();
-    let findings = [
-        listed(FindingKind::Uncommitted, uncommitted, "tracked files have changes that are not committed"),
-        listed(FindingKind::Untracked, status.untracked.clone(), "files are not tracked by Git"),
-        listed(FindingKind::Ignored, precious, "ignored files would be lost"),
-    ];
-    findings.into_iter().flatten().collect()
-}
-
-fn listed(kind: FindingKind, names: Vec<String>, what: &str) -> Option<Finding> {
-    let total = u64::try_from(names.len()).unwrap_or(u64::MAX);
-    let detail = format!("{total} {what}");
-    (total > 0).then(|| Finding { kind, items: names.into_iter().take(MAX_LISTED).collect(), total, detail })
-}
-
-fn is_disposable(path: &str) -> bool {
-    let mut parts = path.split('/').filter(|part| !part.is_empty()).peekable();
-    let is_folder = path.ends_with('/');
-    while let Some(part) = parts.next() {
-        let is_last_file = parts.peek().is_none() && !is_folder;
-        if is_last_file {
-            return DISPOSABLE_FILES.contains(&part) || part.ends_with(".pyc");
-        }
-        if DISPOSABLE.contains(&part) {
-            return true;
-        }
-    }
-    false
-}
-
-/// Edits that the person's index hides: files marked `assume-unchanged` or `skip-worktree` that are there and
-/// differ. Looked at through a copy of the index without the marks.
-fn hidden_edits(git: &Git, worktree: &Path) -> Result<Vec<String>, GitError> {
-    let output = GitCommand::read(worktree, "ls-files").args(["-v", "-z"]).run()?;
-    let records = output.split(|byte| *byte == 0).filter(|record| record.len() > 2);
-    let is_marked = |record: &&[u8]| record[0].is_ascii_lowercase() || record[0] == b'S';
-    let marked: Vec<&[u8]> = records
-        .filter(is_marked)
-        .map(|record| &record[2..])
-        .filter(|path| worktree.join(crate::worktree::path_of(path)).symlink_metadata().is_ok())
-        .collect();
-    if marked.is_empty() {
-        return Ok(Vec::new());
-    }
-    let index = ScratchIndex::copy_of(git, worktree)?;
-    let unmark = |flag: &str| {
-        let command =
-            GitCommand::read(worktree, "update-index").env("GIT_INDEX_FILE", &index.0).arg(flag).arg("--");
-        command.args(marked.iter().map(|path| crate::worktree::path_of(path))).run()
-    };
-    unmark("--no-assume-unchanged")?;
-    unmark("--no-skip-worktree")?;
-    let status = GitCommand::read(worktree, "status").env("GIT_INDEX_FILE", &index.0);
-    Ok(git.read_status(status, worktree, false)?.unstaged)
-}
-
-/// An index file of our own, removed when dropped.
-struct ScratchIndex(PathBuf);
-
-impl ScratchIndex {
-    fn new(git: &Git) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(git.lock_dir().join(format!("scratch-{}-{number}.index", std::process::id())))
-    }
-
-    fn copy_of(git: &Git, worktree: &Path) -> Result<Self, GitError> {
-        let command =
-            GitCommand::read(worktree, "rev-parse").args(["--path-format=absolute", "--git-path", "index"]);
-        let index = PathBuf::from(command.run_text()?);
-        let scratch = Self::new(git);
-        std::fs::copy(&index, &scratch.0).map_err(|source| GitError::FileSystem {
-            operation: "copy the index",
-            path: index,
-            source,
-        })?;
-        Ok(scratch)
+    registration: &Registration,
+) -> Result<Option<HeadState>, GitError> {
+    let lacks = |file: &str| !registration.dir.join(file).exists();
+    let may_be_partial = target.never_exposed || lacks("gitdir") || lacks("HEAD") || lacks("commondir");
+    match git.head(&registration.dir) {
+        Ok(head) => Ok(Some(head)),
+        Err(_) if may_be_partial => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
-impl Drop for ScratchIndex {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+/// What becomes of the recorded branch.
+pub(super) fn fate_of_branch(
+    git: &Git,
+    target: &RemovalTarget,
+    own: Option<&Registration>,
+) -> Result<BranchFate, GitError> {
+    if target.branch_policy == BranchPolicy::Keep {
+        return Ok(BranchFate::Stays);
     }
+    let is_elsewhere = git.list_worktrees(&target.repo)?.into_iter().any(|listed| {
+        listed.branch.as_deref() == Some(&target.branch)
+            && listed.registration.as_deref() != own.map(|own| own.name.as_str())
+    });
+    if is_elsewhere {
+        return Ok(BranchFate::Stays);
+    }
+    branch_fate(git, &target.repo, &target.branch, target.never_exposed.then_some(&target.base))
+}
+
+/// Where the directory of the target goes before it is unlinked; found again after a crash by its name alone.
+pub(super) fn trash_entry(target: &RemovalTarget, inode: u64) -> PathBuf {
+    let hash = crate::lock::path_hash(&target.path);
+    super::trash_dir(&target.managed_root).join(format!("{hash:016x}-{inode}"))
 }

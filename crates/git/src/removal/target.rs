@@ -1,0 +1,44 @@
+//! Whether a path may be removed at all, whatever is there.
+
+use std::path::{Component, Path};
+
+use super::RemovalTarget;
+use crate::registration::settled;
+use crate::{Git, GitError};
+
+/// Refuses what is never removed: a path outside the managed root, and a repository or a folder around one.
+pub(super) fn guard(git: &Git, target: &RemovalTarget) -> Result<(), GitError> {
+    let protected =
+        |reason: &str| GitError::Protected { path: target.path.clone(), reason: reason.to_owned() };
+    let is_plain =
+        |path: &Path| path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    if !is_plain(&target.path) || !target.path.is_absolute() {
+        return Err(protected("it is not a plain absolute path"));
+    }
+    let inside = target.path.strip_prefix(&target.managed_root);
+    if inside.map_or(true, |inside| inside.components().next().is_none()) {
+        return Err(protected("it does not lie inside the folder of the workspaces"));
+    }
+    let path = settled(&target.path);
+    let common_dir = git.common_dir(&target.repo)?;
+    let is_around = |place: &Path| settled(place).starts_with(&path) || common_dir.starts_with(&path);
+    let main_checkout =
+        git.list_worktrees(&target.repo)?.into_iter().find(|listed| listed.registration.is_none());
+    if is_around(&target.repo) || main_checkout.is_some_and(|main| is_around(&main.path)) {
+        return Err(protected("it is a repository, or a folder around one"));
+    }
+    Ok(())
+}
+
+/// The first link on the way from the managed root to the path: what lies behind it is somewhere else.
+pub(super) fn link_on_the_way(target: &RemovalTarget) -> Option<String> {
+    let inside = target.path.strip_prefix(&target.managed_root).ok()?;
+    let mut place = target.managed_root.clone();
+    for part in inside.components() {
+        place.push(part);
+        if place.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            return Some(format!("{} is a symbolic link", place.display()));
+        }
+    }
+    None
+}

@@ -1,0 +1,127 @@
+//! A process that dies between two steps leaves what the next one recognises and finishes.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+
+use freehold_git::{BranchPolicy, RemovalOutcome, RemovalTarget, Remover};
+
+use crate::world::{World, open_git, start_part};
+
+/// Dies in a process of its own at the failpoint, while it does what the part does.
+fn die_at(world: &World, failpoint: &str, part: &str) {
+    let setting = format!("{failpoint}=return");
+    let variables = [("PART_HOME", world.repo.home().as_os_str()), ("FAILPOINTS", setting.as_ref())];
+    let status = start_part(part, &variables).wait().unwrap();
+    assert!(status.signal().is_some(), "{failpoint} was not reached: {status}");
+}
+
+/// What the creation journal knows of an attempt that died.
+fn attempted(world: &World) -> RemovalTarget {
+    let plan = world.plan("a");
+    RemovalTarget {
+        repo: plan.repo,
+        path: plan.path,
+        branch: plan.branch,
+        base: plan.start,
+        expected: None,
+        managed_root: world.root(),
+        branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
+        never_exposed: true,
+    }
+}
+
+#[test]
+fn a_creation_that_died_is_taken_back_whole() {
+    for failpoint in ["git.worktree.before_add", "git.worktree.after_branch", "git.worktree.after_add"] {
+        let world = World::new();
+        std::fs::create_dir(world.root()).unwrap();
+        die_at(&world, failpoint, "crash::part_adds");
+        let remover = Remover::new(world.git.clone());
+        remover.remove(&attempted(&world)).unwrap();
+        assert!(!world.plan("a").path.exists() && world.registrations().is_empty(), "{failpoint}");
+        assert_eq!(world.branches(), ["main"], "{failpoint}");
+        // The name and the path are free again.
+        world.add("a");
+    }
+}
+
+#[test]
+fn a_removal_that_died_is_finished_by_the_next() {
+    for failpoint in
+        ["git.removal.after_rename", "git.removal.after_registration", "git.removal.after_branch"]
+    {
+        let world = World::new();
+        let identity = world.add("a");
+        let branch_policy = BranchPolicy::RemoveIfFoundElsewhere;
+        let target = RemovalTarget { branch_policy, ..world.target("a", &identity) };
+        die_at(&world, failpoint, "crash::part_removes");
+        assert!(!target.path.exists(), "{failpoint}");
+        let outcome = Remover::new(world.git.clone()).remove(&target).unwrap();
+        let expected = match failpoint {
+            "git.removal.after_branch" => RemovalOutcome::AlreadyGone,
+            _ => RemovalOutcome::Removed { branch_removed: true },
+        };
+        assert_eq!(outcome, expected, "{failpoint}");
+        assert!(world.registrations().is_empty(), "{failpoint}");
+        assert_eq!(world.branches(), ["main"], "{failpoint}");
+        assert!(!world.root().join(".trash").exists(), "{failpoint}");
+    }
+}
+
+#[test]
+fn a_half_removed_registration_is_still_recognised() {
+    let world = World::new();
+    let identity = world.add("a");
+    let target = world.target("a", &identity);
+    die_at(&world, "git.removal.after_rename", "crash::part_removes");
+    let registration = world.repo.path().join(".git/worktrees/repo");
+    for file in ["commondir", "HEAD", "index", "gitdir"] {
+        std::fs::remove_file(registration.join(file)).unwrap();
+        let assessment = Remover::assess(&world.git, &target).unwrap();
+        assert!(assessment.is_safe(), "without {file}: {assessment:?}");
+    }
+    Remover::new(world.git.clone()).remove(&target).unwrap();
+    assert!(world.registrations().is_empty());
+}
+
+fn part_world() -> (freehold_git::Git, PathBuf) {
+    let home = PathBuf::from(std::env::var_os("PART_HOME").unwrap());
+    let config = home.join("gitconfig");
+    let git = open_git(&home.join("locks"), [("HOME", home.clone()), ("GIT_CONFIG_GLOBAL", config)]);
+    (git, home)
+}
+
+#[test]
+#[ignore = "a part of the tests of this module"]
+fn part_adds() {
+    let _scenario = fail::FailScenario::setup();
+    let (git, home) = part_world();
+    let repo = home.join("repo");
+    let start = git.resolve_start(&repo, "main").unwrap().commit;
+    let (path, branch) = (home.join("workspaces/a/repo"), "freehold/a".to_owned());
+    git.add_worktree(&freehold_git::WorktreePlan { repo, path, branch, start }).unwrap();
+}
+
+#[test]
+#[ignore = "a part of the tests of this module"]
+fn part_removes() {
+    let _scenario = fail::FailScenario::setup();
+    let (git, home) = part_world();
+    let (repo, path) = (home.join("repo"), home.join("workspaces/a/repo"));
+    let identity = git.inspect_worktree(&repo, &path).unwrap().unwrap();
+    let target = RemovalTarget {
+        repo,
+        path,
+        branch: "freehold/a".to_owned(),
+        base: identity.head,
+        expected: Some(freehold_git::ExpectedIdentity {
+            registration: identity.registration,
+            device: identity.device,
+            inode: identity.inode,
+        }),
+        managed_root: home.join("workspaces"),
+        branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
+        never_exposed: false,
+    };
+    Remover::new(git).remove(&target).unwrap();
+}

@@ -1,0 +1,17 @@
+//! Tests of the crate against the real git program, in temporary homes.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod branch;
+mod command;
+#[cfg(feature = "failpoints")]
+mod crash;
+mod diff;
+mod lock;
+mod removal;
+mod removal_half_made;
+mod removal_identity;
+mod repository;
+mod status;
+mod worktree;
+mod world;
