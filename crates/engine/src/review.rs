@@ -73,7 +73,7 @@ impl Engine {
         let worktree = PathBuf::from(&repo.worktree_path);
         self.blocking("reading changes", move |git| {
             let branch = match git.status(&worktree)?.head {
-                HeadState::Branch { name, .. } | HeadState::Unborn { name } => name,
+                HeadState::Branch { name, .. } => name,
                 HeadState::Detached { .. } => String::new(),
             };
             Ok::<_, EngineError>((branch, git.changes(&worktree, &base)?))

@@ -128,6 +128,7 @@ impl Engine {
             Ok::<_, EngineError>(())
         });
         write.await?;
+        crate::failpoint!("engine.session.stored");
         self.wake(&session_id, opened_turn.zip(request.prompt)).await;
         self.session(session_id).await
     }
@@ -249,7 +250,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let now = self.now();
         let write = self.inner.store.write(move |tx| {
-            let session = store::session::require(tx, &session_id)?;
+            let Some(session) = turn::lock(tx, &session_id)? else { return Ok(()) };
             record::replace_metadata(tx, &message, &permission, now)?;
             let waits = !store::message::pending_permissions(tx, &session_id)?.is_empty();
             if !waits && session.state == SessionState::WaitingForInput {

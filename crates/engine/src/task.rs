@@ -79,6 +79,8 @@ pub struct TaskList {
 pub struct TaskView {
     /// The task as a board shows it.
     pub summary: TaskSummary,
+    /// What the person asked for; a summary leaves it out.
+    pub prompt: String,
     /// Its environment, when it was made.
     pub environment: Option<EnvironmentView>,
     /// Its sessions, oldest first.
@@ -121,10 +123,11 @@ impl Engine {
         let read = self.inner.store.read(move |tx| {
             let summary = store::task::find_item(tx, &id)?
                 .ok_or_else(|| StoreError::NotFound { noun: "task", id: id.to_string() })?;
+            let prompt = store::task::require(tx, &id)?.prompt;
             let environment = crate::environment::read_view(tx, &id)?;
             let sessions = crate::session::read_views(tx, &id)?;
             let cleanup_jobs = store::cleanup::list(tx, Some(&id), None)?;
-            Ok::<_, StoreError>(TaskView { summary, environment, sessions, cleanup_jobs })
+            Ok::<_, StoreError>(TaskView { summary, prompt, environment, sessions, cleanup_jobs })
         });
         Ok(read.await?)
     }
@@ -200,7 +203,10 @@ impl Engine {
                     let reason = format!("column {} belongs to another board", step.id);
                     return Err(EngineError::InvalidField { field: "step_id", reason });
                 }
-                let position = store::task::next_position(tx, &step.id)?;
+                let position = match &update.after_task_id {
+                    Some(after) => store::task::make_room(tx, &step.id, after.as_ref())?,
+                    None => store::task::next_position(tx, &step.id)?,
+                };
                 store::task::move_to(tx, &id, &step.id, position, now)?;
             }
             tx.emit(EventBody::TaskChanged { task_id: id }, now);

@@ -90,7 +90,7 @@ pub(crate) fn task_card(summary: TaskSummary) -> api::task::TaskCard {
 pub(crate) fn task_detail(view: TaskView) -> api::task::TaskDetail {
     let task = &view.summary.task;
     api::task::TaskDetail {
-        prompt: task.prompt.clone(),
+        prompt: view.prompt,
         error_message: task.error_message.clone(),
         agent_profile_id: task.agent_profile_id.clone().map(Into::into),
         task: task_card(view.summary),

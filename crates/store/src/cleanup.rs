@@ -203,7 +203,9 @@ fn require_step_from(
     Err(StoreError::CleanupStep { job_id: job.id, from: job.state, to: next })
 }
 
-/// Claims, for a node that works on none, the oldest job of that node that is due: pending, waiting for its retry, or running with an expired lease.
+/// Claims the oldest due job whose worktrees the node can reach: pending, waiting for its retry, or running
+/// with an expired lease. A node has one worker, so a job that the node itself holds is a leftover of its
+/// earlier life and is due at once.
 pub fn claim_next(
     tx: &mut Tx<'_>,
     node: &NodeId,

@@ -253,6 +253,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let (id, acp_session_id, now) = (session.id.clone(), acp_session_id.to_owned(), self.now());
         let write = self.inner.store.write(move |tx| {
+            super::turn::lock(tx, &id)?;
             store::agent::set_status(tx, &execution_id, ExecutionStatus::Running, now)?;
             store::session::set_acp_session_id(tx, &id, &acp_session_id, now)?;
             let event = match store::message::open_turns_of(tx, &id)?.is_empty() {

@@ -53,6 +53,7 @@ async fn interrupt(engine: &Engine, session: Session) -> Result<(), EngineError>
     let now = engine.now();
     let message_id = MessageId::generate(engine.ids());
     let write = engine.inner.store.write(move |tx| {
+        turn::lock(tx, &session.id)?;
         let open = store::message::open_turns_of(tx, &session.id)?;
         if let Some(turn) = open.last() {
             let note = Message {

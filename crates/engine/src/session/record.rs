@@ -204,7 +204,7 @@ impl Recorder {
         let changes = self.changes.clone();
         let (session_id, task_id) = (self.context.session_id.clone(), self.context.task_id.clone());
         let write = self.context.store.write(move |tx| {
-            if store::session::find(tx, &session_id)?.is_none() {
+            if turn::lock(tx, &session_id)?.is_none() {
                 return Ok(());
             }
             changes.into_iter().try_for_each(|change| change.apply(tx, &session_id, &task_id))

@@ -6,7 +6,7 @@
 use freehold_domain::clock::Timestamp;
 use freehold_domain::event::EventBody;
 use freehold_domain::id::SessionId;
-use freehold_domain::session::SessionState;
+use freehold_domain::session::{Session, SessionState};
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
@@ -46,6 +46,14 @@ impl TurnEvent {
     }
 }
 
+/// Locks a session by way of its task, the order in which every transaction locks, and reads it; none when it
+/// was deleted. A transaction that changes messages and may come to [`advance`] calls this first.
+pub(super) fn lock(tx: &mut Tx<'_>, session_id: &SessionId) -> Result<Option<Session>, StoreError> {
+    let Some(session) = store::session::find(tx, session_id)? else { return Ok(None) };
+    store::task::lock(tx, &session.task_id)?;
+    store::session::find(tx, session_id)
+}
+
 /// Applies an event to a session and, when it is the primary one, to its task.
 ///
 /// An event that leaves the session where it is does nothing; one that cannot happen in its state is logged
@@ -56,7 +64,7 @@ pub(super) fn advance(
     event: TurnEvent,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let Some(session) = store::session::find(tx, session_id)? else { return Ok(()) };
+    let Some(session) = lock(tx, session_id)? else { return Ok(()) };
     let next = event.state();
     if session.state == next {
         return Ok(());

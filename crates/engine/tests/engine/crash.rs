@@ -1,0 +1,141 @@
+//! A crash between any two steps: after a restart the same state is reached, nothing is orphaned or lost.
+//!
+//! The server is this test binary, run again as a child that aborts at a failpoint.
+
+use std::process::Command;
+
+use freehold_domain::cleanup::CleanupState;
+use freehold_domain::id::TaskId;
+use freehold_domain::session::SessionState;
+use freehold_engine::Engine;
+use freehold_engine::cleanup::CloseAction;
+use freehold_engine::task::TaskListQuery;
+
+use crate::harness::{
+    World, add_repository, commit_all, new_task, on_both_engines, start_engine, wait_for_job, wait_for_task,
+    wait_until_idle, worktree_of,
+};
+
+const CREATION: [&str; 9] = [
+    "engine.task.stored",
+    "engine.creation.planned",
+    "engine.creation.materialising",
+    "git.worktree.before_add",
+    "git.worktree.after_add",
+    "engine.creation.added",
+    "engine.creation.persisted",
+    "engine.launch.ready",
+    "engine.session.stored",
+];
+
+const CLOSING: [&str; 8] = [
+    "engine.close.reserved",
+    "engine.close.snapshot",
+    "engine.close.activated",
+    "engine.cleanup.stopped",
+    "git.removal.after_rename",
+    "git.removal.after_registration",
+    "engine.cleanup.removed",
+    "engine.cleanup.verified",
+];
+
+/// Runs `scene` in a child process that aborts at the failpoint.
+#[expect(clippy::disallowed_methods, reason = "the crash needs a process of its own")]
+fn crash(world: &World, scene: &str, failpoint: &str) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::child", "--ignored", "--nocapture"])
+        .env("FREEHOLD_CRASH_SCENE", scene)
+        .env("FREEHOLD_CRASH_HOME", &world.home)
+        .env("FREEHOLD_CRASH_DATABASE", &world.url)
+        .env("FREEHOLD_CRASH_REPOSITORY", world.repo.path())
+        .env("FAILPOINTS", format!("{failpoint}=return"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "the child passed {failpoint} without a crash: {said}");
+    assert!(!said.contains("panicked"), "{failpoint}: {said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the server that crashes, started by the other tests of this module"]
+async fn child() {
+    let variable = |name: &str| std::env::var(name).unwrap();
+    let home = std::path::PathBuf::from(variable("FREEHOLD_CRASH_HOME"));
+    let _failpoints = fail::FailScenario::setup();
+    let engine = start_engine(&home, &variable("FREEHOLD_CRASH_DATABASE")).await;
+    match variable("FREEHOLD_CRASH_SCENE").as_str() {
+        "create" => {
+            let repository = engine.repositories().await.unwrap()[0].id.clone();
+            let id = engine.create_task(new_task(&repository, "crash", "list")).await.unwrap();
+            wait_until_idle(&engine, &id).await;
+        }
+        _ => {
+            let job = engine.close_task(only_task(&engine).await, CloseAction::Archive).await.unwrap();
+            wait_for_job(&engine, &job).await;
+        }
+    }
+}
+
+#[test]
+fn a_crash_at_any_step_of_creating_ends_in_one_workspace_and_one_conversation() {
+    for failpoint in CREATION {
+        on_both_engines(async |world: &World| create_with_crash(world, failpoint).await);
+    }
+}
+
+async fn create_with_crash(world: &World, failpoint: &str) {
+    let engine = world.start().await;
+    add_repository(&engine, world).await;
+    engine.shutdown().await;
+    crash(world, "create", failpoint);
+
+    let engine = world.start().await;
+    let id = only_task(&engine).await;
+    let view = wait_for_task(&engine, &id, failpoint, |view| {
+        let settled = |state| matches!(state, SessionState::Idle | SessionState::Interrupted);
+        view.sessions.first().is_some_and(|it| settled(it.session.state))
+            && view.cleanup_jobs.iter().all(|job| job.state.is_final())
+    })
+    .await;
+    assert_eq!(view.prompt, "list", "{failpoint}");
+    assert!(view.cleanup_jobs.iter().all(|job| job.state == CleanupState::Succeeded), "{failpoint}");
+    assert_eq!(world.worktrees(), [worktree_of(&view).display().to_string()], "{failpoint}");
+    assert_eq!((world.branches().len(), world.task_directories().len()), (1, 1), "{failpoint}");
+    engine.shutdown().await;
+}
+
+#[test]
+fn a_crash_at_any_step_of_closing_ends_in_a_task_that_is_whole_or_closed() {
+    for failpoint in CLOSING {
+        on_both_engines(async |world: &World| close_with_crash(world, failpoint).await);
+    }
+}
+
+async fn close_with_crash(world: &World, failpoint: &str) {
+    let engine = world.start().await;
+    let repository = add_repository(&engine, world).await;
+    let id = engine.create_task(new_task(&repository, "close", "Improve it")).await.unwrap();
+    let worktree = worktree_of(&wait_until_idle(&engine, &id).await);
+    commit_all(world, &worktree);
+    engine.shutdown().await;
+    let main_before = world.repo.git(&["status", "--porcelain", "--branch"]);
+    crash(world, "close", failpoint);
+
+    let engine = world.start().await;
+    let view = wait_for_task(&engine, &id, failpoint, |view| {
+        view.cleanup_jobs.iter().all(|job| job.state.is_final())
+    })
+    .await;
+    let is_open = view.summary.task.is_open();
+    assert_eq!(is_open, worktree.join("freehold-demo.md").is_file(), "{failpoint}: whole or closed");
+    assert_eq!(world.worktrees().len(), usize::from(is_open), "{failpoint}");
+    assert_eq!(world.branches().len(), 1, "{failpoint}: the branch stays");
+    assert_eq!(world.repo.git(&["status", "--porcelain", "--branch"]), main_before, "{failpoint}");
+    engine.shutdown().await;
+}
+
+async fn only_task(engine: &Engine) -> TaskId {
+    let tasks = engine.tasks(TaskListQuery { limit: 10, ..TaskListQuery::default() }).await.unwrap();
+    assert_eq!(tasks.items.len(), 1);
+    tasks.items[0].task.id.clone()
+}
