@@ -22,11 +22,8 @@ const GENERATED: [&str; 2] = ["@generated", "auto-generated"];
 
 /// Measures every file.
 pub fn check(tree: &Tree, report: &mut Report) {
-    let counts = |file: &&SourceFile| {
-        WRITTEN.contains(&file.extension())
-            && !file.is_test()
-            && !is_generated(file)
-    };
+    let counts =
+        |file: &&SourceFile| WRITTEN.contains(&file.extension()) && !file.is_test() && !is_generated(file);
     for file in tree.files.iter().filter(counts) {
         if file.extension() == "rs" {
             let source = RustSource::read(&file.text).without_tests();
