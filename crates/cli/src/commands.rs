@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
         Some(Command::Session(command)) => connected(&setup()?, |to| session::run(to, command, output)),
         Some(Command::Agent(command)) => connected(&setup()?, |to| agent::run(to, command, output)),
         Some(Command::Cleanup(command)) => connected(&setup()?, |to| cleanup::run(to, &command, output)),
-        Some(Command::Demo(options)) => demo::run(&options, global.database.as_deref(), output),
+        Some(Command::Demo(options)) => demo::run(&options, database_on_command_line(global), output),
         Some(Command::Doctor) => doctor::run(&setup()?, output),
         Some(Command::Completions { shell }) => completions::run(shell, output),
         Some(Command::Openapi) => openapi::run(output),
@@ -43,6 +43,14 @@ fn setup(global: &GlobalOptions) -> Result<Setup, Failure> {
     let home = Home::locate(global.home.as_deref())?;
     let database = home.database(global.database.as_deref())?;
     Ok(Setup { home, database, is_database_named: global.database.is_some() })
+}
+
+/// The database, when the command line itself names it: the demo leaves an archived task in it, so a variable
+/// that is always set must not choose it.
+fn database_on_command_line(global: &GlobalOptions) -> Option<&str> {
+    let mut words = std::env::args_os();
+    let is_named = words.any(|word| word.to_string_lossy().split('=').next() == Some("--database"));
+    global.database.as_deref().filter(|_| is_named)
 }
 
 /// Does something with a connection, which is closed in any case.
