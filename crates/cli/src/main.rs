@@ -60,6 +60,7 @@ fn log_to_standard_error(filter: Option<&str>) -> Result<(), Failure> {
         Failure::new(Exit::Usage, "invalid_log_filter", format!("the log filter cannot be used: {error}"))
             .hint("for example --log info, or --log freehold_engine=debug,warn")
     })?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    log.with_ansi(output::colours(&std::io::stderr())).init();
     Ok(())
 }

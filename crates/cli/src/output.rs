@@ -3,7 +3,7 @@
 //! Standard output carries the answer and nothing else. Progress, questions and errors go to standard error.
 //! A reader that goes away, such as `head`, is no failure.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{IsTerminal, Write as _};
 
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -36,8 +36,7 @@ impl Output {
     /// Speaks JSON when asked; colours only a terminal, and not when `NO_COLOR` is set.
     #[must_use]
     pub(crate) fn new(json: bool) -> Self {
-        let refuses = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { json, colour: !json && !refuses && std::io::stdout().is_terminal() }
+        Self { json, colour: !json && colours(&std::io::stdout()) }
     }
 
     /// Whether a program reads the answer.
@@ -137,6 +136,11 @@ impl Output {
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
+}
+
+/// Whether a stream shows colours: only a terminal, and not when `NO_COLOR` is set.
+pub(crate) fn colours(stream: &impl IsTerminal) -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && stream.is_terminal()
 }
 
 /// Lays rows out below their headings; `when_empty` stands alone when there is no row.
