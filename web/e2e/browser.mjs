@@ -41,7 +41,7 @@ export async function openPage(browser, project) {
   const faults = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    if (message.type() === "error") faults.push(message.text());
+    if (message.type() === "error") faults.push(`${message.text()} ${message.location().url}`);
   });
   return { page, faults, close: () => context.close() };
 }

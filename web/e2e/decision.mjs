@@ -40,6 +40,7 @@ async function moveOnBoard({ page, detail, taskId, projectName, phone }) {
   const card = page.locator(`[data-task="${taskId}"]`).first();
   await card.waitFor();
   const before = (await detail()).task.step_id;
+  const carried = (step) => page.getByText(`is over ${step}.`).waitFor({ state: "attached" });
   await look(page, projectName, "22-board");
   if (phone) {
     await card.getByRole("button", { name: /^Actions for/ }).click();
@@ -47,12 +48,9 @@ async function moveOnBoard({ page, detail, taskId, projectName, phone }) {
   } else {
     await card.getByRole("button", { name: /^Move / }).focus();
     await page.keyboard.press("Space");
-    await page.getByText(/picked up/).waitFor({ state: "attached" });
+    await carried("Backlog");
     await page.keyboard.press("ArrowRight");
-    await page
-      .getByText(/is over/)
-      .first()
-      .waitFor({ state: "attached" });
+    await carried("In progress");
     await page.keyboard.press("Space");
   }
   await until("the task is in another column", async () => (await detail()).task.step_id !== before);

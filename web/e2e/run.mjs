@@ -12,8 +12,11 @@ import { tellStory } from "./story.mjs";
 
 const results = join(dirname(dirname(fileURLToPath(import.meta.url))), "test-results");
 
-/** Refusals that a story provokes are reported by the browser as faults of loading. */
-const PROVOKED = /Failed to load resource: the server responded with a status of 4\d\d/;
+/**
+ * The browser reports refusals as faults of loading. A story provokes some; and a page may ask for the changes
+ * of a workspace at the very moment at which it is given back, which the server answers with 503.
+ */
+const PROVOKED = /Failed to load resource: the server responded with a status of (4\d\d|503)/;
 
 async function runProject(browser, projectName) {
   const project = PROJECTS[projectName];

@@ -97,6 +97,7 @@ class Story {
     assert.equal(said, 1, "the closing words are shown more than once");
     await this.look("05-conversation");
     await conversation.locator("summary", { hasText: ADDED }).first().click();
+    await conversation.locator("table").first().waitFor();
     await this.look("06-tool-card");
   }
 

@@ -31,6 +31,15 @@ export function staleKeys(event: LiveEvent["event"]): Key[] {
   }
 }
 
+type Touching = Extract<LiveEvent["event"], { task_id: string }>;
+
+/** Whether files of the task may have changed: a tool was used, or a turn began or ended. */
+function touchesFiles(event: LiveEvent["event"]): event is Touching {
+  if (event.type === "session_changed") return true;
+  const isMessage = event.type === "message_added" || event.type === "message_replaced";
+  return isMessage && event.message.kind === "tool_call";
+}
+
 /** Collects stale keys and renews them together. */
 export class Renewal {
   private readonly client: QueryClient;
@@ -44,10 +53,7 @@ export class Renewal {
   }
 
   take(event: LiveEvent["event"]): void {
-    if (event.type === "message_added" || event.type === "message_replaced") {
-      if (event.message.kind === "tool_call") this.renewChanges(event.task_id);
-      return;
-    }
+    if (touchesFiles(event)) this.renewChanges(event.task_id);
     for (const key of staleKeys(event)) this.pending.set(JSON.stringify(key), key);
     if (this.pending.size > 0) this.batch ??= setTimeout(() => this.flush(), BATCH_MS);
   }
@@ -57,11 +63,9 @@ export class Renewal {
     const all = [...this.pending.values()];
     this.pending.clear();
     for (const queryKey of all) {
-      // A read that is under way may have begun before the event: it is given up and begun again.
-      void this.client.invalidateQueries({
-        queryKey,
-        predicate: (query) => query.queryKey[2] !== "close-report",
-      });
+      // Below a task's key are its changes and its close report: they are renewed by other events, or not at all.
+      const exact = queryKey[0] === "task";
+      void this.client.invalidateQueries({ queryKey, exact });
     }
   }
 

@@ -23,7 +23,7 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
   const [chosen, setChosen] = useRemembered<DiffLayout>("diff-layout", "unified");
   const exists = hasFiles(detail);
   const changes = useQuery({ ...changesQuery(detail.task.id), enabled: exists });
-  const repositories = changes.data ?? [];
+  const repositories = exists ? (changes.data ?? []) : [];
   const files = repositories.flatMap((repository) => repository.files);
   const layout = phone ? "unified" : chosen;
   return (
@@ -59,7 +59,7 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
         </div>
       </header>
       <div className="min-h-0 grow overflow-y-auto">
-        {changes.error && (
+        {exists && changes.error && (
           <div className="p-3">
             <ErrorNotice error={changes.error} onRetry={() => void changes.refetch()} />
           </div>
@@ -86,8 +86,11 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
 }
 
 /** Whether the task has a workspace on disk: it was made, and not given back. */
-function hasFiles({ environment }: TaskDetail): boolean {
+function hasFiles({ task, environment }: TaskDetail): boolean {
   if (!environment || environment.status === "creating") return false;
+  const isClosed = task.archived_at != null || task.deleted_at != null;
+  // While a closed task's cleanup runs, its files may go at any moment; they stay where it waits for a person.
+  if (isClosed && task.cleanup_state !== "needs_decision") return false;
   return environment.repositories.some((repository) => repository.status !== "deleted");
 }
 

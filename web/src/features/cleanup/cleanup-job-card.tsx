@@ -60,7 +60,9 @@ export function CleanupJobCard({ job, titled }: { job: CleanupJob; titled?: bool
       </header>
       {waits && <p>{t("cleanup:nothingRemoved")}</p>}
       {job.stakes.length > 0 && <StakeList stakes={job.stakes} />}
-      {job.last_error && <p className="[overflow-wrap:anywhere]">{job.last_error}</p>}
+      {job.last_error && job.stakes.length === 0 && (
+        <p className="[overflow-wrap:anywhere]">{job.last_error}</p>
+      )}
       {job.state === "retry_wait" && job.next_attempt_at && (
         <p className="text-muted">
           {t("cleanup:nextAttempt", { attempts: job.attempts, when: moment(job.next_attempt_at) })}
@@ -92,7 +94,7 @@ function Decisions({ job }: { job: CleanupJob }) {
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: keys.cleanupJobs });
       void client.invalidateQueries({ queryKey: keys.tasks });
-      void client.invalidateQueries({ queryKey: keys.task(job.task_id) });
+      void client.invalidateQueries({ queryKey: keys.task(job.task_id), exact: true });
     },
   });
   const onlyCommits = job.stakes.length > 0 && job.stakes.every((stake) => stake.kind === "commits");

@@ -67,7 +67,7 @@ function useCloseTask(task: TaskCard, action: CloseAction, onClose: () => void) 
     },
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: keys.tasks });
-      void client.invalidateQueries({ queryKey: keys.task(task.id) });
+      void client.invalidateQueries({ queryKey: keys.task(task.id), exact: true });
       void client.invalidateQueries({ queryKey: keys.cleanupJobs });
       showToast(t(`task:close.${action}.done`, { title: task.title }));
       onClose();

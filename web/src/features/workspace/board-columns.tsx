@@ -4,7 +4,6 @@
 // the hand; when it is put down the draft becomes one move.
 import {
   type Announcements,
-  closestCorners,
   DndContext,
   type DragEndEvent,
   type DragOverEvent,
@@ -26,6 +25,7 @@ import { useMemo, useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { Step, TaskCard } from "~/api/types";
 import { BoardCard } from "./board-card";
+import { collisionIn } from "./board-collision";
 import { type Columns, columnsOf, isSamePlace, movedOver, moveIn, stepOf } from "./columns";
 import { useMoveTask } from "./use-move-task";
 
@@ -43,6 +43,7 @@ export function BoardColumns({ steps, tasks, filtered }: BoardProps) {
   const [draft, setDraft] = useState<Columns | null>(null);
   const [carried, setCarried] = useState<string | null>(null);
   const columns = draft ?? stored;
+  const collision = useMemo(() => collisionIn(columns), [columns]);
   const sensors = useSensors(
     useSensor(PointerSensor, { activationConstraint: { distance: 6 } }),
     useSensor(KeyboardSensor, { coordinateGetter: sortableKeyboardCoordinates }),
@@ -71,7 +72,7 @@ export function BoardColumns({ steps, tasks, filtered }: BoardProps) {
   return (
     <DndContext
       sensors={sensors}
-      collisionDetection={closestCorners}
+      collisionDetection={collision}
       onDragStart={({ active }) => {
         setCarried(String(active.id));
         setDraft(stored);
