@@ -73,7 +73,23 @@ fn one_of_two_workers_gets_the_job() {
             assert_eq!(won.len(), 1, "round {round}");
             assert_eq!((&won[0].id, won[0].state), (&job.id, CleanupState::Running));
             assert_eq!((won[0].attempts, won[0].fence), (1, 1));
+            let won = job.id;
+            fixture.write(move |tx| cleanup::finish(tx, &won, 1, &CleanupOutcome::Succeeded, now)).unwrap();
         }
+    });
+}
+
+#[test]
+fn a_job_is_left_to_the_node_that_can_reach_its_worktrees() {
+    on_both_engines("node", |fixture| {
+        let job = pending_job(fixture, "job");
+        let snapshot = ResourceSnapshot { node_id: Some(id("a")), ..job.snapshot };
+        let now = fixture.now();
+        fixture.write(move |tx| cleanup::store_snapshot(tx, &id("job"), &snapshot, now)).unwrap();
+        assert_eq!(claim(fixture, "b"), None, "its file system is another");
+        let first = claim(fixture, "a").unwrap();
+        let again = claim(fixture, "a").unwrap();
+        assert_eq!((first.fence, again.fence), (1, 2), "what its earlier life held is due at once");
     });
 }
 
