@@ -40,7 +40,8 @@ async function moveOnBoard({ page, detail, taskId, projectName, phone }) {
   const card = page.locator(`[data-task="${taskId}"]`).first();
   await card.waitFor();
   const before = (await detail()).task.step_id;
-  const carried = (step) => page.getByText(`is over ${step}.`).waitFor({ state: "attached" });
+  const carried = (step, timeout = 20_000) =>
+    page.getByText(`is over ${step}.`).waitFor({ state: "attached", timeout });
   await look(page, projectName, "22-board");
   if (phone) {
     await card.getByRole("button", { name: /^Actions for/ }).click();
@@ -49,8 +50,14 @@ async function moveOnBoard({ page, detail, taskId, projectName, phone }) {
     await card.getByRole("button", { name: /^Move / }).focus();
     await page.keyboard.press("Space");
     await carried("Backlog");
-    await page.keyboard.press("ArrowRight");
-    await carried("In progress");
+    // The card listens to the arrow keys a moment after it says that it was picked up; a person presses again.
+    await until("the card is carried over the next column", async () => {
+      await page.keyboard.press("ArrowRight");
+      return carried("In progress", 1_000).then(
+        () => true,
+        () => false,
+      );
+    });
     await page.keyboard.press("Space");
   }
   await until("the task is in another column", async () => (await detail()).task.step_id !== before);
