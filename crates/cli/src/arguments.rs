@@ -63,6 +63,16 @@ pub(crate) struct GlobalOptions {
     /// What to write to standard error about the work inside, for example `info` or `freehold_engine=debug`
     #[arg(long, global = true, value_name = "FILTER", env = "FREEHOLD_LOG", hide_env_values = true)]
     pub(crate) log: Option<String>,
+    /// How long an agent may take to answer the greeting, in milliseconds
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        value_name = "N",
+        env = "FREEHOLD_AGENT_HANDSHAKE_MS",
+        default_value_t = 30_000
+    )]
+    pub(crate) agent_handshake_ms: u64,
 }
 
 /// What to do.

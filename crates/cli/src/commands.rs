@@ -42,7 +42,12 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
 fn setup(global: &GlobalOptions) -> Result<Setup, Failure> {
     let home = Home::locate(global.home.as_deref())?;
     let database = home.database(global.database.as_deref())?;
-    Ok(Setup { home, database, is_database_named: global.database.is_some() })
+    Ok(Setup {
+        home,
+        database,
+        is_database_named: global.database.is_some(),
+        agent_handshake_ms: global.agent_handshake_ms,
+    })
 }
 
 /// The database, when the command line itself names it: the demo leaves an archived task in it, so a variable
@@ -54,9 +59,15 @@ fn database_on_command_line(global: &GlobalOptions) -> Option<&str> {
 }
 
 /// Does something with a connection, which is closed in any case.
-fn connected(setup: &Setup, work: impl FnOnce(&Connection) -> Result<(), Failure>) -> Result<(), Failure> {
+///
+/// The work has a thread of its own: the main thread is the one that signals interrupt, for example when an
+/// agent of an embedded server ends, and a read with a time limit does not survive that.
+fn connected(
+    setup: &Setup,
+    work: impl FnOnce(&Connection) -> Result<(), Failure> + Send,
+) -> Result<(), Failure> {
     let connection = Connection::open(setup)?;
-    let result = work(&connection);
+    let result = std::thread::scope(|scope| scope.spawn(|| work(&connection)).join());
     connection.close();
-    result
+    result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -16,7 +16,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::failure::{Exit, Failure};
 use crate::home::{Home, ServerRecord};
 
-const AGENT_HANDSHAKE_MS: u64 = 30_000;
 const AGENT_STOP_GRACE_MS: u64 = 5_000;
 
 /// What a server is made of.
@@ -28,6 +27,8 @@ pub(crate) struct Setup {
     pub(crate) database: DatabaseUrl,
     /// Whether the database was named, not taken from the home folder.
     pub(crate) is_database_named: bool,
+    /// How long an agent may take to answer the greeting, in milliseconds.
+    pub(crate) agent_handshake_ms: u64,
 }
 
 /// A server that answers.
@@ -59,7 +60,7 @@ impl RunningServer {
         .map_err(|_| {
             Failure::new(Exit::Failure, "internal", "opening the database stopped unexpectedly")
         })??;
-        let options = engine_options(&home)?;
+        let options = engine_options(setup)?;
         let engine =
             Engine::start(store.clone(), git, Arc::new(SystemClock), Arc::new(RandomIds), options).await?;
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -158,16 +159,16 @@ fn reserve(port: u16) -> Result<TcpListener, Failure> {
     })
 }
 
-fn engine_options(home: &Home) -> Result<EngineOptions, Failure> {
+fn engine_options(setup: &Setup) -> Result<EngineOptions, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::new(Exit::Failure, "internal", format!("cannot find this program's own file: {error}"))
     })?;
     Ok(EngineOptions {
-        node_id: home.require_node_id(&RandomIds)?,
+        node_id: setup.home.require_node_id(&RandomIds)?,
         hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        workspaces_root: home.workspaces(),
+        workspaces_root: setup.home.workspaces(),
         demo_agent: (program, vec!["demo-agent".to_owned()]),
-        agent_handshake_ms: AGENT_HANDSHAKE_MS,
+        agent_handshake_ms: setup.agent_handshake_ms,
         agent_stop_grace_ms: AGENT_STOP_GRACE_MS,
     })
 }

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tracing_subscriber::EnvFilter;
 
-use arguments::Arguments;
+use arguments::{Arguments, Command};
 use failure::{Exit, Failure};
 use output::Output;
 
@@ -30,8 +30,8 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error),
     };
     let output = Output::new(arguments.global.json);
-    let result = log_to_standard_error(arguments.global.log.as_deref())
-        .and_then(|()| commands::run(arguments, output));
+    let filter = arguments.global.log.clone().unwrap_or_else(|| usual_filter(&arguments).to_owned());
+    let result = log_to_standard_error(&filter).and_then(|()| commands::run(arguments, output));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -55,8 +55,19 @@ fn refuse(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { ExitCode::from(Exit::Usage.code()) } else { ExitCode::SUCCESS }
 }
 
-fn log_to_standard_error(filter: Option<&str>) -> Result<(), Failure> {
-    let filter = EnvFilter::try_new(filter.unwrap_or("warn")).map_err(|error| {
+/// What is logged when nobody says: a server tells what went wrong inside; any other command tells how it ended
+/// itself, and its standard error must be nothing but JSON when that was asked for.
+fn usual_filter(arguments: &Arguments) -> &'static str {
+    match arguments.command {
+        // The protocol's library warns of every request that an agent does not know.
+        None | Some(Command::Serve(_)) => "warn,agent_client_protocol=error",
+        _ if arguments.global.json => "off",
+        _ => "error",
+    }
+}
+
+fn log_to_standard_error(filter: &str) -> Result<(), Failure> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| {
         Failure::new(Exit::Usage, "invalid_log_filter", format!("the log filter cannot be used: {error}"))
             .hint("for example --log info, or --log freehold_engine=debug,warn")
     })?;

@@ -105,7 +105,8 @@ fn next_steps(detail: &TaskDetail) -> String {
             environment.workspace_path,
             detail.sessions.first().map_or("SESSION", |session| short(&session.id)),
         ),
-        None => format!("See        freehold task show {id}\nStart      freehold task start {id} --wait"),
+        None if detail.task.state == "TODO" => format!("Start      freehold task start {id} --wait"),
+        None => format!("Its workspace is being made. See    freehold task show {id}"),
     }
 }
 
