@@ -15,6 +15,8 @@ pub(crate) use task::{CloseTask, NewTask, StartTask, TaskCommand, TaskDiff};
 /// The port of a server that was not given another.
 pub(crate) const DEFAULT_PORT: u16 = 7717;
 
+const EVERY_COMMAND: &str = "Options of every command";
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -52,16 +54,16 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GlobalOptions {
     /// The folder with everything Freehold keeps; by default ~/.freehold
-    #[arg(long, global = true, value_name = "DIR", env = "FREEHOLD_HOME", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, value_name = "DIR", env = "FREEHOLD_HOME", hide_env_values = true)]
     pub(crate) home: Option<PathBuf>,
     /// The database: a file, or postgres://USER:PASSWORD@HOST/DATABASE; by default a file in the home folder
-    #[arg(long, global = true, value_name = "URL", env = "FREEHOLD_DATABASE", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, value_name = "URL", env = "FREEHOLD_DATABASE", hide_env_values = true)]
     pub(crate) database: Option<String>,
     /// Print one JSON document on standard output; errors go as JSON to standard error
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND)]
     pub(crate) json: bool,
     /// What to write to standard error about the work inside, for example `info` or `freehold_engine=debug`
-    #[arg(long, global = true, value_name = "FILTER", env = "FREEHOLD_LOG", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, value_name = "FILTER", env = "FREEHOLD_LOG", hide_env_values = true)]
     pub(crate) log: Option<String>,
     /// How long an agent may take to answer the greeting, in milliseconds
     #[arg(

@@ -94,6 +94,13 @@ impl Scene {
         command
     }
 
+    /// Starts a server that dies at a failpoint.
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn serve_until(&self, failpoint: &str) -> Server {
+        let mut command = self.command(&["serve", "--port", "0", "--no-open", "--json"]);
+        Server::start(command.env("FAILPOINTS", format!("{failpoint}=return")))
+    }
+
     /// Starts a server and waits until it is healthy.
     pub(crate) fn serve(&self, options: &[&str]) -> Server {
         let mut command = self.command(&["serve", "--port", "0", "--no-open", "--json"]);
@@ -151,6 +158,12 @@ impl Server {
         let pid = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         self.child.wait().unwrap().code()
+    }
+
+    /// Waits until it has ended by itself.
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn has_died(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Kills it with a signal that it cannot see coming.
