@@ -54,13 +54,19 @@ impl std::fmt::Debug for AccessToken {
     }
 }
 
+/// The port that browsers leave out of `Host` and `Origin`.
+const DEFAULT_PORT: u16 = 80;
+
 /// The names under which this server may be addressed.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnNames([String; 3]);
 
 impl OwnNames {
     pub(crate) fn new(port: u16) -> Self {
-        Self(["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}")))
+        Self(["127.0.0.1", "localhost", "[::1]"].map(|name| match port {
+            DEFAULT_PORT => name.to_owned(),
+            port => format!("{name}:{port}"),
+        }))
     }
 
     fn has_host(&self, headers: &HeaderMap) -> bool {
@@ -87,6 +93,7 @@ pub(crate) async fn require_own_names(
     let headers = request.headers();
     if !names.has_host(headers) {
         return problem(StatusCode::FORBIDDEN, "foreign_host", "the Host header does not name this server")
+            .hint("open the address that `freehold` printed; it cannot be reached under another name")
             .into_response();
     }
     if !names.has_origin(headers) {
@@ -107,6 +114,7 @@ pub(crate) async fn require_token(State(context): State<Context>, request: Reque
     if context.token.matches(presented) {
         return next.run(request).await;
     }
-    let message = "the access token is missing or wrong; open the address that `freehold` printed";
-    problem(StatusCode::UNAUTHORIZED, "unauthorized", message).into_response()
+    problem(StatusCode::UNAUTHORIZED, "unauthorized", "the access token is missing or wrong")
+        .hint("open the address that `freehold` printed, or paste the token from the home folder")
+        .into_response()
 }

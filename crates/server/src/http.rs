@@ -9,8 +9,10 @@ mod workspace;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::any;
 use utoipa::OpenApi as _;
+use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -18,7 +20,7 @@ use crate::auth::{OwnNames, require_own_names, require_token};
 use crate::{Context, assets, live, problem};
 
 /// The largest request body, in bytes.
-const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 
 /// The parts of the document that no route names: shapes inside messages and on the live connection.
 #[derive(utoipa::OpenApi)]
@@ -87,23 +89,44 @@ fn open() -> OpenApiRouter<Context> {
 /// The OpenAPI document of the interface.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    let routes = guarded().merge(open());
-    OpenApiRouter::<Context>::with_openapi(Document::openapi())
-        .nest(freehold_api::BASE_PATH, routes)
-        .into_openapi()
+    let mut document = OpenApiRouter::<Context>::with_openapi(Document::openapi())
+        .nest(freehold_api::BASE_PATH, guarded().merge(open()))
+        .into_openapi();
+    for item in document.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete];
+        operations.into_iter().flatten().for_each(add_other_answers);
+    }
+    document
+}
+
+/// Says that every other answer (a foreign `Host`, a body that is too large, a fault) is an [`ErrorBody`].
+fn add_other_answers(operation: &mut utoipa::openapi::path::Operation) {
+    let content = ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorBody"))).build();
+    let answer = ResponseBuilder::new()
+        .description("Why it was not done.")
+        .content("application/json", content)
+        .build();
+    operation.responses.responses.insert("default".to_owned(), answer.into());
 }
 
 /// The whole server: the interface, the live connection and the web app.
 pub(crate) fn router(context: Context, port: u16) -> Router {
     let guarded = guarded().split_for_parts().0;
-    let guarded = guarded.layer(middleware::from_fn_with_state(context.clone(), require_token));
-    let interface = guarded.merge(open().split_for_parts().0);
-    let interface = interface.layer(DefaultBodyLimit::max(MAX_BODY_BYTES)).with_state(context);
-    let interface = interface.fallback(problem::unknown_path);
+    let guarded = guarded.layer(from_fn_with_state(context.clone(), require_token));
+    let interface = guarded
+        .merge(open().split_for_parts().0)
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(context)
+        .fallback(problem::unknown_path);
+    let unknown = || any(problem::unknown_path);
     Router::new()
         .nest(freehold_api::BASE_PATH, interface)
-        .route("/api/{*path}", axum::routing::any(problem::unknown_path))
+        .route("/api", unknown())
+        .route("/api/", unknown())
+        .route("/api/{*path}", unknown())
+        .layer(from_fn(problem::explain))
         .merge(assets::router())
-        .layer(middleware::from_fn(assets::secure))
-        .layer(middleware::from_fn_with_state(OwnNames::new(port), require_own_names))
+        .layer(from_fn(problem::catch_panics))
+        .layer(from_fn_with_state(OwnNames::new(port), require_own_names))
+        .layer(from_fn(assets::secure))
 }

@@ -12,7 +12,7 @@ mod live;
 mod problem;
 mod wire;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,9 @@ use freehold_engine::Engine;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-pub use auth::AccessToken;
+pub use auth::{AccessToken, InvalidToken};
 pub use http::openapi;
 
 /// How long requests that run may take after the server was told to stop.
@@ -42,8 +43,8 @@ pub struct ServerOptions {
 /// Says why the server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The address can be reached from other machines.
-    #[error("{address} can be reached from other machines; Freehold listens on 127.0.0.1 or ::1 only")]
+    /// The address is not one of those that only this machine reaches.
+    #[error("Freehold listens on 127.0.0.1 or ::1 only, not on {address}, which others could reach")]
     NotLoopback {
         /// The address.
         address: SocketAddr,
@@ -65,6 +66,7 @@ pub(crate) struct Context {
     pub(crate) home: Arc<PathBuf>,
     pub(crate) token: AccessToken,
     pub(crate) hub: Arc<live::hub::Hub>,
+    pub(crate) clients: TaskTracker,
     pub(crate) stop: CancellationToken,
 }
 
@@ -72,6 +74,7 @@ pub(crate) struct Context {
 #[derive(Debug)]
 pub struct RunningServer {
     address: SocketAddr,
+    clients: TaskTracker,
     stop: CancellationToken,
     serving: JoinHandle<()>,
 }
@@ -86,8 +89,11 @@ impl RunningServer {
     /// Stops listening, closes live connections and waits a moment for requests that run. The engine goes on.
     pub async fn stop(self) {
         self.stop.cancel();
+        self.clients.close();
         let abort = self.serving.abort_handle();
-        if tokio::time::timeout(STOP_LIMIT, self.serving).await.is_err() {
+        let ended = async { tokio::join!(self.serving, self.clients.wait()) };
+        if tokio::time::timeout(STOP_LIMIT, ended).await.is_err() {
+            tracing::warn!("requests that did not end in time were given up");
             abort.abort();
         }
     }
@@ -96,7 +102,7 @@ impl RunningServer {
 /// Listens, and returns once it does.
 pub async fn serve(engine: Engine, options: ServerOptions) -> Result<RunningServer, ServerError> {
     let address = options.listen;
-    if !address.ip().is_loopback() {
+    if ![IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)].contains(&address.ip()) {
         return Err(ServerError::NotLoopback { address });
     }
     let failed = |source| ServerError::Listen { address, source };
@@ -104,12 +110,14 @@ pub async fn serve(engine: Engine, options: ServerOptions) -> Result<RunningServ
     let address = listener.local_addr().map_err(failed)?;
     let stop = CancellationToken::new();
     let context = Context {
-        hub: live::hub::Hub::new(engine.clone()),
+        hub: Arc::new(live::hub::Hub::new(engine.clone())),
         engine,
         home: Arc::new(options.home),
         token: options.token,
+        clients: TaskTracker::new(),
         stop: stop.clone(),
     };
+    let clients = context.clients.clone();
     let app = http::router(context, address.port());
     let stopped = stop.clone();
     let serving = async move {
@@ -118,7 +126,7 @@ pub async fn serve(engine: Engine, options: ServerOptions) -> Result<RunningServ
             tracing::error!(%error, "the server ended");
         }
     };
-    Ok(RunningServer { address, stop, serving: spawn(serving) })
+    Ok(RunningServer { address, clients, stop, serving: spawn(serving) })
 }
 
 #[expect(clippy::disallowed_methods, reason = "RunningServer owns the future and ends it")]

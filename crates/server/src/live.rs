@@ -1,117 +1,173 @@
 //! The live connection: every event once, in order, from where the client left off.
+//!
+//! A client says hello, then only listens. Two things go on at the same time: the server speaks (events and
+//! pings), and it listens for signs of life; when either ends, the connection ends. A client that is given up
+//! loses nothing: it comes back and says the last number it saw.
 
 pub(crate) mod hub;
+mod ring;
 
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use freehold_api::live::{LiveFrame, LiveHello};
+use freehold_engine::EngineError;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::Context;
 
 /// How long a client may take to say hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
-/// How long nothing may be sent.
+/// How often the client is told that the connection is alive, and asked whether it is.
 const PING_EVERY: Duration = Duration::from_secs(15);
-/// How long a client may take to accept a frame before it is given up; it resumes when it comes back.
+/// How long nothing may be heard of a client, not even an answer to a ping.
+const SILENCE_LIMIT: Duration = Duration::from_secs(60);
+/// How long a client may take to accept a frame.
 const SEND_LIMIT: Duration = Duration::from_secs(30);
+/// How long saying goodbye may take.
+const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 /// The largest frame of a client, in bytes; clients only say hello.
 const MAX_CLIENT_FRAME: usize = 16 * 1024;
+
+type Sink = SplitSink<WebSocket, Message>;
+type Stream = SplitStream<WebSocket>;
 
 /// Upgrades to the live connection. The token comes in the first frame, because browsers cannot set headers.
 #[utoipa::path(get, path = "/live", tag = "live", security(()),
     responses((status = 101, description = "a WebSocket: LiveHello, then LiveFrame after LiveFrame")))]
 pub(crate) async fn connect(State(context): State<Context>, upgrade: WebSocketUpgrade) -> Response {
     let upgrade = upgrade.max_message_size(MAX_CLIENT_FRAME).max_frame_size(MAX_CLIENT_FRAME);
-    upgrade.on_upgrade(move |socket| async move {
-        let mut client = Client { socket, context };
-        if client.run().await.is_none() {
-            tracing::debug!("a live connection ended");
+    let clients = context.clients.clone();
+    upgrade.on_upgrade(move |socket| clients.track_future(serve(socket, context)))
+}
+
+/// Serves one client until it goes or the server stops.
+async fn serve(socket: WebSocket, context: Context) {
+    let (mut sink, mut stream) = socket.split();
+    tokio::select! {
+        _ = converse(&mut sink, &mut stream, &context) => {}
+        () = context.stop.cancelled() => {}
+    }
+    // A client that is gone need not be told so.
+    let _ = timeout(CLOSE_LIMIT, sink.send(Message::Close(None))).await;
+}
+
+/// Talks with a client; `None` says that it is gone or has to come back.
+async fn converse(sink: &mut Sink, stream: &mut Stream, context: &Context) -> Option<()> {
+    let first = timeout(HELLO_LIMIT, stream.next()).await.ok()??.ok()?;
+    let seen = match read_hello(&first, context) {
+        Ok(since) => greet(sink, context, since).await?,
+        Err(message) => return say(sink, &LiveFrame::Refused { message }).await,
+    };
+    tokio::select! {
+        end = speak(sink, context, seen) => end,
+        end = listen(stream) => end,
+    }
+}
+
+/// Reads the first frame; gives where the client wants to begin, or why it may not.
+fn read_hello(first: &Message, context: &Context) -> Result<Option<i64>, String> {
+    let hello = first.to_text().ok().and_then(|text| serde_json::from_str::<LiveHello>(text).ok());
+    let hello = hello.ok_or("the first frame is no hello: send {\"token\": …, \"since\": …} as text")?;
+    if context.token.matches(&hello.token) {
+        Ok(hello.since)
+    } else {
+        Err("the access token is wrong".to_owned())
+    }
+}
+
+/// Tells the client where its stream begins.
+async fn greet(sink: &mut Sink, context: &Context, since: Option<i64>) -> Option<i64> {
+    let first = match first_frame(context, since).await {
+        Ok(first) => first,
+        Err(error) => {
+            tracing::error!(%error, "the range of events could not be read for a live connection");
+            return None;
         }
+    };
+    say(sink, &first).await?;
+    match first {
+        LiveFrame::Ready { since, .. } => Some(since),
+        LiveFrame::Reset { newest } => Some(newest),
+        LiveFrame::Event(_) | LiveFrame::Ping { .. } | LiveFrame::Refused { .. } => None,
+    }
+}
+
+async fn first_frame(context: &Context, since: Option<i64>) -> Result<LiveFrame, EngineError> {
+    let (oldest, newest) = context.engine.event_range().await?;
+    let since = since.unwrap_or(newest);
+    let is_kept = (0..newest).contains(&since) && oldest > 0 && since + 1 >= oldest;
+    Ok(if since == newest || is_kept {
+        LiveFrame::Ready { since, newest }
+    } else {
+        LiveFrame::Reset { newest }
     })
 }
 
-struct Client {
-    socket: WebSocket,
-    context: Context,
+/// Sends every event after `seen`, and pings.
+async fn speak(sink: &mut Sink, context: &Context, mut seen: i64) -> Option<()> {
+    let mut newest = context.engine.watch_events();
+    let mut beat = interval(PING_EVERY);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    beat.reset();
+    loop {
+        tokio::select! {
+            biased;
+            _ = beat.tick() => {
+                accepted(sink.send(Message::Ping(axum::body::Bytes::new()))).await?;
+                say(sink, &LiveFrame::Ping { newest: seen }).await?;
+            }
+            grown = grow_beyond(&mut newest, seen) => {
+                grown?;
+                seen = send_after(sink, context, seen).await?;
+            }
+        }
+    }
 }
 
-impl Client {
-    /// Serves the client until it goes; `None` says that it is gone.
-    async fn run(&mut self) -> Option<()> {
-        let hello = self.hello().await?;
-        if !self.context.token.matches(&hello.token) {
-            let message = "the access token is wrong".to_owned();
-            return self.send(&LiveFrame::Refused { message }).await;
+/// Sends the next events after `seen`; gives the last number sent.
+async fn send_after(sink: &mut Sink, context: &Context, mut seen: i64) -> Option<i64> {
+    let frames = match context.hub.frames_after(seen).await {
+        Ok(frames) => frames,
+        Err(error) => {
+            tracing::error!(%error, "a live connection ends; its client has to come back");
+            return None;
         }
-        let (oldest, newest) = self.context.engine.event_range().await.ok()?;
-        let since = hello.since.unwrap_or(newest);
-        let is_known = (0..=newest).contains(&since) && since + 1 >= oldest;
-        let mut seen = if is_known { since } else { newest };
-        let first = if is_known { LiveFrame::Ready { since, newest } } else { LiveFrame::Reset { newest } };
-        self.send(&first).await?;
-        loop {
-            seen = self.send_after(seen).await?;
-            self.wait(seen).await?;
-        }
+    };
+    for frame in frames {
+        accepted(sink.feed(Message::Text(frame.text))).await?;
+        seen = frame.seq;
     }
-
-    async fn hello(&mut self) -> Option<LiveHello> {
-        let first = tokio::time::timeout(HELLO_LIMIT, self.socket.recv()).await.ok()??;
-        match first.ok()? {
-            Message::Text(text) => serde_json::from_str(&text).ok(),
-            _ => None,
-        }
-    }
-
-    /// Sends everything after `seen`; returns the last number sent.
-    async fn send_after(&mut self, seen: i64) -> Option<i64> {
-        let mut seen = seen;
-        loop {
-            let frames = self.context.hub.frames_after(seen).await.ok()?;
-            if frames.is_empty() {
-                return Some(seen);
-            }
-            for frame in frames {
-                self.send_text(frame.text).await?;
-                seen = frame.seq;
-            }
-        }
-    }
-
-    /// Waits until there is more to send, and keeps the connection alive meanwhile.
-    async fn wait(&mut self, seen: i64) -> Option<()> {
-        let mut newest = self.context.engine.watch_events();
-        loop {
-            tokio::select! {
-                grown = grow_beyond(&mut newest, seen) => return grown,
-                () = tokio::time::sleep(PING_EVERY) => self.send(&LiveFrame::Ping { newest: seen }).await?,
-                () = self.context.stop.cancelled() => {
-                    let _ = self.socket.send(Message::Close(None)).await;
-                    return None;
-                }
-                frame = self.socket.recv() => match frame? {
-                    Ok(Message::Close(_)) | Err(_) => return None,
-                    Ok(_) => {}
-                },
-            }
-        }
-    }
-
-    async fn send(&mut self, frame: &LiveFrame) -> Option<()> {
-        let text = serde_json::to_string(frame).ok()?;
-        self.send_text(text.into()).await
-    }
-
-    async fn send_text(&mut self, text: Utf8Bytes) -> Option<()> {
-        tokio::time::timeout(SEND_LIMIT, self.socket.send(Message::Text(text))).await.ok()?.ok()
-    }
+    accepted(sink.flush()).await?;
+    Some(seen)
 }
 
 /// Waits for an event after `seen`; `None` says that there will be no more.
 async fn grow_beyond(newest: &mut watch::Receiver<i64>, seen: i64) -> Option<()> {
     newest.wait_for(|newest| *newest > seen).await.is_ok().then_some(())
+}
+
+/// Takes what the client sends, which is nothing but signs of life, until it goes or is silent for too long.
+async fn listen(stream: &mut Stream) -> Option<()> {
+    loop {
+        match timeout(SILENCE_LIMIT, stream.next()).await.ok()??.ok()? {
+            Message::Close(_) => return None,
+            Message::Text(_) | Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => {}
+        }
+    }
+}
+
+async fn say(sink: &mut Sink, frame: &LiveFrame) -> Option<()> {
+    let text = serde_json::to_string(frame).ok()?;
+    accepted(sink.send(Message::Text(text.into()))).await
+}
+
+/// Waits until the client accepts what is sent, but not for ever.
+async fn accepted(sending: impl Future<Output = Result<(), axum::Error>>) -> Option<()> {
+    timeout(SEND_LIMIT, sending).await.ok()?.ok()
 }

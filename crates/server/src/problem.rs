@@ -1,10 +1,20 @@
-//! From errors to answers.
+//! From errors to answers: whatever goes wrong, the client gets an [`ErrorBody`].
+
+use std::panic::AssertUnwindSafe;
 
 use axum::Json;
+use axum::body::to_bytes;
+use axum::extract::{OriginalUri, Request};
 use axum::http::StatusCode;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use freehold_api::error::ErrorBody;
 use freehold_engine::{EngineError, ErrorKind};
+use futures_util::FutureExt as _;
+
+/// The longest explanation of the framework that is passed on, in bytes.
+const MAX_EXPLANATION_BYTES: usize = 16 * 1024;
 
 /// An answer that says what went wrong.
 #[derive(Debug)]
@@ -24,11 +34,67 @@ pub(crate) fn problem(status: StatusCode, code: &str, message: impl Into<String>
     Problem { status, body }
 }
 
+impl Problem {
+    /// Names what the answer is about.
+    pub(crate) fn about(mut self, subject: impl Into<String>) -> Self {
+        self.body.subject = subject.into();
+        self
+    }
+
+    /// Says what to do next.
+    pub(crate) fn hint(mut self, hint: &str) -> Self {
+        hint.clone_into(&mut self.body.hint);
+        self
+    }
+}
+
 /// The answer to a path of the interface that does not exist.
-pub(crate) async fn unknown_path(uri: axum::http::Uri) -> Problem {
-    let mut answer = problem(StatusCode::NOT_FOUND, "unknown_path", format!("there is no {}", uri.path()));
-    answer.body.subject = uri.path().to_owned();
-    answer
+pub(crate) async fn unknown_path(OriginalUri(uri): OriginalUri) -> Problem {
+    let message = format!("there is no {}", uri.path());
+    problem(StatusCode::NOT_FOUND, "unknown_path", message).about(uri.path())
+}
+
+/// Answers a panic of a handler as a fault; the server goes on.
+pub(crate) async fn catch_panics(request: Request, next: Next) -> Response {
+    let what = format!("{} {}", request.method(), request.uri().path());
+    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(_) => {
+            tracing::error!(request = %what, "a request panicked");
+            problem(StatusCode::INTERNAL_SERVER_ERROR, "internal", format!("{what} stopped unexpectedly"))
+                .hint("look at the server's log, then see whether what you asked for was done")
+                .into_response()
+        }
+    }
+}
+
+/// Turns the plain refusals of the framework, such as that of a wrong method, into answers like the others.
+pub(crate) async fn explain(request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    let response = next.run(request).await;
+    let status = response.status();
+    let content = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes());
+    let is_explained = content.is_some_and(|content| content.starts_with(b"application/json"));
+    if is_explained || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let text = to_bytes(body, MAX_EXPLANATION_BYTES).await.unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let answer = match status {
+        StatusCode::METHOD_NOT_ALLOWED => {
+            problem(status, "method_not_allowed", format!("{method} is not possible here"))
+        }
+        _ if text.is_empty() => problem(status, "invalid_request", status.to_string()),
+        _ => problem(status, "invalid_request", text),
+    };
+    let mut response = answer.into_response();
+    let kept = parts.headers.into_iter();
+    let kept = kept.filter_map(|(name, value)| Some((name?, value)));
+    for (name, value) in kept.filter(|(name, _)| *name != CONTENT_TYPE && *name != CONTENT_LENGTH) {
+        response.headers_mut().insert(name, value);
+    }
+    response
 }
 
 impl<E: Into<EngineError>> From<E> for Problem {
@@ -44,13 +110,7 @@ impl<E: Into<EngineError>> From<E> for Problem {
         if status.is_server_error() {
             tracing::error!(%error, "a request failed");
         }
-        let body = ErrorBody {
-            code: error.code().to_owned(),
-            message: error.to_string(),
-            hint: error.hint().to_owned(),
-            subject: error.subject(),
-        };
-        Self { status, body }
+        problem(status, error.code(), error.to_string()).hint(error.hint()).about(error.subject())
     }
 }
 

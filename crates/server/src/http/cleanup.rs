@@ -22,7 +22,7 @@ pub(crate) async fn list_jobs(
 ) -> Result<Json<Vec<CleanupJob>>, Problem> {
     let task_id = query.task_id.map(TaskId::new).transpose()?;
     let state = query.state.map(|word| word.parse::<CleanupState>()).transpose();
-    let state = state.map_err(|error| invalid("state", error))?;
+    let state = state.map_err(|error| invalid("state", &error))?;
     let jobs = context.engine.cleanup_jobs(task_id, state).await?;
     Ok(Json(jobs.into_iter().map(wire::cleanup_job).collect()))
 }
@@ -55,13 +55,14 @@ pub(crate) async fn decide_job(
         "keep" => Decision::Keep,
         "keep_branch" => Decision::KeepBranch,
         other => {
-            return Err(invalid("decision", format!("{other:?} is none of retry, keep and keep_branch")));
+            let reason = format!("{other:?} is none of retry, keep and keep_branch");
+            return Err(invalid("decision", &reason));
         }
     };
     let job = context.engine.decide(CleanupJobId::new(id)?, decision).await?;
     Ok(Json(wire::cleanup_job(job)))
 }
 
-fn invalid(field: &'static str, reason: impl ToString) -> Problem {
+fn invalid(field: &'static str, reason: &dyn std::fmt::Display) -> Problem {
     EngineError::InvalidField { field, reason: reason.to_string() }.into()
 }

@@ -1,10 +1,7 @@
 //! The hub: each event is read and serialised once, for all clients.
 //!
-//! It keeps a bounded ring of the newest frames. A client that is further behind reads from the database at
-//! its own pace, so a slow client holds up nobody and loses nothing.
-
-use std::collections::VecDeque;
-use std::sync::Arc;
+//! A client that is further behind than the ring reaches reads from the database at its own pace, so a slow
+//! client holds up nobody and loses nothing. Frames are handed out without a hole, or not at all.
 
 use axum::extract::ws::Utf8Bytes;
 use freehold_api::live::LiveFrame;
@@ -12,66 +9,96 @@ use freehold_domain::event::Event;
 use freehold_engine::{Engine, EngineError};
 use tokio::sync::Mutex;
 
+use super::ring::{Frame, MAX_FRAMES, Ring};
 use crate::wire;
 
-/// How many frames the ring keeps.
-const RING: usize = 4_096;
-/// How many events are read at once.
-const PAGE: u32 = 500;
+/// How many events are read, and handed out, at once.
+const PAGE: u32 = 200;
 
-/// One event, ready to be sent.
-#[derive(Debug, Clone)]
-pub(crate) struct Frame {
-    pub(crate) seq: i64,
-    pub(crate) text: Utf8Bytes,
+/// Says why no frames can be handed out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HubError {
+    /// The events could not be read.
+    #[error("events after {seen} cannot be read: {source}")]
+    Read {
+        /// The event before them.
+        seen: i64,
+        /// Why.
+        source: EngineError,
+    },
+    /// The events are not kept any more.
+    #[error("events after {seen} are not kept any more")]
+    Gone {
+        /// The event before them.
+        seen: i64,
+    },
+    /// An event could not be written as JSON.
+    #[error("event {seq} cannot be written: {source}")]
+    Write {
+        /// The event.
+        seq: i64,
+        /// Why.
+        source: serde_json::Error,
+    },
 }
 
 /// Serialises events once for all clients.
 pub(crate) struct Hub {
     engine: Engine,
-    ring: Mutex<VecDeque<Frame>>,
+    ring: Mutex<Ring>,
 }
 
 impl Hub {
-    pub(crate) fn new(engine: Engine) -> Arc<Self> {
-        Arc::new(Self { engine, ring: Mutex::new(VecDeque::new()) })
+    pub(crate) fn new(engine: Engine) -> Self {
+        let newest = *engine.watch_events().borrow();
+        Self { engine, ring: Mutex::new(Ring::after(newest)) }
     }
 
-    /// The frames after `seen`, in order; empty when there is none. Call it again until it is empty.
-    pub(crate) async fn frames_after(&self, seen: i64) -> Result<Vec<Frame>, EngineError> {
+    /// The next frames after `seen`, in order; empty when there is none yet.
+    pub(crate) async fn frames_after(&self, seen: i64) -> Result<Vec<Frame>, HubError> {
         let newest = *self.engine.watch_events().borrow();
         if newest <= seen {
             return Ok(Vec::new());
         }
-        let mut ring = self.ring.lock().await;
-        let last = ring.back().map_or(seen, |frame| frame.seq);
-        if last < newest && last >= seen {
-            self.fill(&mut ring, last).await?;
+        let page = {
+            // Whoever comes first reads for all; the others wait here and find the frames.
+            let mut ring = self.ring.lock().await;
+            self.fill(&mut ring, newest).await?;
+            ring.page(seen, PAGE as usize)
+        };
+        match page {
+            Some(frames) => Ok(frames),
+            None => self.read(seen).await,
         }
-        let begins_in_ring = ring.front().is_some_and(|first| first.seq <= seen + 1);
-        if begins_in_ring {
-            let start = ring.partition_point(|frame| frame.seq <= seen);
-            return Ok(ring.iter().skip(start).take(PAGE as usize).cloned().collect());
-        }
-        drop(ring);
-        let events = self.engine.events_after(seen, PAGE).await?;
-        Ok(events.into_iter().map(frame).collect())
     }
 
-    /// Reads the events after `last` into the ring; its numbers stay without a hole.
-    async fn fill(&self, ring: &mut VecDeque<Frame>, last: i64) -> Result<(), EngineError> {
-        for event in self.engine.events_after(last, PAGE).await? {
-            ring.push_back(frame(event));
+    /// Reads what is new into the ring; what would fall out of it at once is left to those who need it.
+    async fn fill(&self, ring: &mut Ring, newest: i64) -> Result<(), HubError> {
+        let reach = i64::try_from(MAX_FRAMES).unwrap_or(i64::MAX);
+        if newest - ring.last() > reach {
+            *ring = Ring::after(newest - reach);
         }
-        while ring.len() > RING {
-            ring.pop_front();
+        while ring.last() < newest {
+            self.read(ring.last()).await?.into_iter().for_each(|frame| ring.push(frame));
         }
         Ok(())
     }
+
+    /// Reads a page that is known to exist.
+    async fn read(&self, seen: i64) -> Result<Vec<Frame>, HubError> {
+        let events = self.engine.events_after(seen, PAGE).await;
+        let events = events.map_err(|source| HubError::Read { seen, source })?;
+        if events.first().is_none_or(|first| first.seq != seen + 1) {
+            return Err(HubError::Gone { seen });
+        }
+        events.into_iter().map(frame).collect()
+    }
 }
 
-fn frame(event: Event) -> Frame {
+fn frame(event: Event) -> Result<Frame, HubError> {
     let seq = event.seq;
-    let text = serde_json::to_string(&LiveFrame::Event(wire::event(event))).unwrap_or_default();
-    Frame { seq, text: text.into() }
+    match serde_json::to_string(&LiveFrame::Event(wire::event(event))) {
+        Ok(text) => Ok(Frame { seq, text: Utf8Bytes::from(text) }),
+        Err(source) => Err(HubError::Write { seq, source }),
+    }
 }
