@@ -50,6 +50,8 @@ impl LiveStream {
                     return Err(ClientError::Unreachable { address: address(), reason });
                 }
                 Ok(_) => {}
+                // A signal, such as the end of a child, cut the wait short; nothing was lost.
+                Err(tungstenite::Error::Io(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     return Err(ClientError::Unreachable { address: address(), reason: error.to_string() });
                 }
