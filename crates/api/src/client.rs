@@ -2,6 +2,8 @@
 
 mod live;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::{Method, Request, StatusCode};
@@ -279,6 +281,7 @@ impl Client {
 /// The query of an address from a flat shape whose absent fields are left out.
 fn search(query: &impl Serialize) -> String {
     let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(query) else { return String::new() };
+    let fields: BTreeMap<String, serde_json::Value> = fields.into_iter().collect();
     let mut search = String::new();
     for (name, value) in fields {
         let text = match value {

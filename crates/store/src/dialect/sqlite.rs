@@ -144,8 +144,12 @@ impl Connection {
         self.cached(statement).map(drop).map_err(|error| run_error(statement, error))
     }
 
-    /// Lets SQLite refresh its statistics where that is worth it.
+    /// Lets SQLite refresh its statistics where that is worth it; a connection that only reads cannot.
     pub(super) fn optimise(&self) {
+        let only_reads = self.connection.pragma_query_value(None, "query_only", |row| row.get::<_, bool>(0));
+        if only_reads.unwrap_or(true) {
+            return;
+        }
         if let Err(error) = self.connection.execute_batch("PRAGMA optimize") {
             tracing::warn!(%error, "cannot refresh the statistics of the database");
         }
