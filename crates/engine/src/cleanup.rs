@@ -208,6 +208,11 @@ impl Engine {
             };
             job.state.step(next).map_err(|source| EngineError::CleanupStep { job_id: id.clone(), source })?;
             match decision {
+                // Called off, the traces of an attempt would belong to nobody and be listed nowhere.
+                Decision::Keep if job.trigger == CleanupTrigger::FailedCreation => {
+                    let reason = "it is no task's workspace; move the files you want, then retry".into();
+                    return Err(refused(&job, decision, reason));
+                }
                 Decision::Keep => keep(tx, &job, now)?,
                 Decision::Retry => store::cleanup::requeue(tx, &id, now)?,
                 Decision::KeepBranch => {

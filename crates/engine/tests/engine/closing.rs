@@ -6,8 +6,8 @@ use freehold_engine::cleanup::{CloseAction, Decision};
 use freehold_engine::session::NewSession;
 
 use crate::harness::{
-    World, add_repository, close, commit_all, new_task, on_both_engines, on_sqlite, wait_for_job,
-    wait_until_idle, worktree_of,
+    World, add_repository, close, commit_all, new_task, on_both_engines, wait_for_job, wait_until_idle,
+    worktree_of,
 };
 
 #[test]
