@@ -67,25 +67,22 @@ struct Mistake {
 }
 
 impl Mistake {
-    /// Takes the field from the chain of causes: the last one knows what is wrong, the one before it also
-    /// knows where, and writes `where: what`.
+    /// Reads the innermost cause, which is written as `place: what`, or as `what` alone at the outermost place.
     fn of(rejection: &(dyn Error + 'static)) -> Self {
-        let mut outer = None;
-        let mut inner = rejection;
-        while let Some(source) = inner.source() {
-            outer = Some(inner);
-            inner = source;
+        let mut cause = rejection;
+        while let Some(source) = cause.source() {
+            cause = source;
         }
-        let what = inner.to_string();
-        let text = outer.map_or_else(|| what.clone(), ToString::to_string);
-        let place = text.strip_suffix(what.as_str()).and_then(|place| place.strip_suffix(": "));
-        let field = place.map_or_else(|| missing_field(&what), str::to_owned);
+        let text = cause.to_string();
+        // A place is a path of names and numbers; a sentence that happens to have a colon is none.
+        let parts = text.split_once(": ").filter(|(place, _)| !place.contains(char::is_whitespace));
+        let (place, what) = parts.unwrap_or(("", &text));
+        let missing = what.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+        let field = match missing {
+            Some(name) if place.is_empty() => name.to_owned(),
+            Some(name) => format!("{place}.{name}"),
+            None => place.to_owned(),
+        };
         Self { field, text }
     }
-}
-
-/// The name in "missing field `name`", which is all that says where.
-fn missing_field(what: &str) -> String {
-    let name = what.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
-    name.unwrap_or_default().to_owned()
 }

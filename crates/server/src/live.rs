@@ -13,7 +13,6 @@ use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use freehold_api::live::{LiveFrame, LiveHello};
-use freehold_engine::EngineError;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::watch;
@@ -83,30 +82,24 @@ fn read_hello(first: &Message, context: &Context) -> Result<Option<i64>, String>
 
 /// Tells the client where its stream begins.
 async fn greet(sink: &mut Sink, context: &Context, since: Option<i64>) -> Option<i64> {
-    let first = match first_frame(context, since).await {
-        Ok(first) => first,
+    let (oldest, newest) = match context.engine.event_range().await {
+        Ok(range) => range,
         Err(error) => {
             tracing::error!(%error, "the range of events could not be read for a live connection");
             return None;
         }
     };
+    let begin = beginning(since, oldest, newest);
+    let first = begin.map_or(LiveFrame::Reset { newest }, |since| LiveFrame::Ready { since, newest });
     say(sink, &first).await?;
-    match first {
-        LiveFrame::Ready { since, .. } => Some(since),
-        LiveFrame::Reset { newest } => Some(newest),
-        LiveFrame::Event(_) | LiveFrame::Ping { .. } | LiveFrame::Refused { .. } => None,
-    }
+    Some(begin.unwrap_or(newest))
 }
 
-async fn first_frame(context: &Context, since: Option<i64>) -> Result<LiveFrame, EngineError> {
-    let (oldest, newest) = context.engine.event_range().await?;
+/// Where a stream begins; `None` says that what follows `since` is not kept any more, or never was.
+fn beginning(since: Option<i64>, oldest: i64, newest: i64) -> Option<i64> {
     let since = since.unwrap_or(newest);
     let is_kept = (0..newest).contains(&since) && oldest > 0 && since + 1 >= oldest;
-    Ok(if since == newest || is_kept {
-        LiveFrame::Ready { since, newest }
-    } else {
-        LiveFrame::Reset { newest }
-    })
+    (since == newest || is_kept).then_some(since)
 }
 
 /// Sends every event after `seen`, and pings.
@@ -170,4 +163,24 @@ async fn say(sink: &mut Sink, frame: &LiveFrame) -> Option<()> {
 /// Waits until the client accepts what is sent, but not for ever.
 async fn accepted(sending: impl Future<Output = Result<(), axum::Error>>) -> Option<()> {
     timeout(SEND_LIMIT, sending).await.ok()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beginning;
+
+    #[test]
+    fn a_stream_begins_where_the_client_left_off_unless_that_is_not_kept() {
+        assert_eq!(beginning(None, 1, 9), Some(9));
+        assert_eq!(beginning(Some(0), 1, 9), Some(0));
+        assert_eq!(beginning(Some(9), 1, 9), Some(9));
+        assert_eq!(beginning(Some(10), 1, 9), None, "from another database");
+        assert_eq!(beginning(Some(i64::MAX), 1, 9), None);
+        assert_eq!(beginning(Some(-1), 1, 9), None);
+        assert_eq!(beginning(Some(4), 5, 9), Some(4), "the next one is the oldest");
+        assert_eq!(beginning(Some(3), 5, 9), None, "event 4 is gone");
+        assert_eq!(beginning(Some(0), 0, 0), Some(0), "there was never an event");
+        assert_eq!(beginning(Some(3), 0, 9), None, "all are gone");
+        assert_eq!(beginning(Some(9), 0, 9), Some(9));
+    }
 }

@@ -119,3 +119,36 @@ impl IntoResponse for Problem {
         (self.status, Json(self.body)).into_response()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+
+    use super::*;
+
+    async fn panic() -> &'static str {
+        panic!("a fault");
+    }
+
+    #[test]
+    fn a_panic_is_an_answer_and_the_server_goes_on() {
+        let app = Router::new().route("/panic", get(panic)).route("/", get(async || "fine"));
+        let app = app.layer(from_fn(catch_panics));
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = runtime.spawn(async { axum::serve(listener, app).await.unwrap() });
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+        let ask = |path: &str| {
+            let mut answer = agent.get(format!("http://{address}{path}")).call().unwrap();
+            (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+        };
+        let (status, body) = ask("/panic");
+        let body: ErrorBody = serde_json::from_str(&body).unwrap();
+        assert_eq!((status, body.code.as_str()), (500, "internal"));
+        assert_eq!(ask("/"), (200, "fine".to_owned()));
+        serving.abort();
+    }
+}
