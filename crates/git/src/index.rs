@@ -29,10 +29,10 @@ impl ScratchIndex {
     pub(crate) fn copy_of(git: &Git, git_dir: &Path) -> Result<Self, GitError> {
         let scratch = Self::empty(git);
         let original = git_dir.join("index");
-        match std::fs::copy(&original, &scratch.path) {
+        match copy_with_time(&original, &scratch.path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(GitError::io("copying", &original)(error)),
-            Ok(_) => {}
+            Ok(()) => {}
         }
         Ok(scratch)
     }
@@ -52,4 +52,12 @@ impl Drop for ScratchIndex {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// Copies an index with its time. Git compares a file's content, not only its size and time, when the file is
+/// as new as the index; a copy with a later time would hide an edit made in the instant of the checkout.
+fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    let written = std::fs::metadata(from)?.modified()?;
+    std::fs::copy(from, to)?;
+    std::fs::File::options().write(true).open(to)?.set_modified(written)
 }
