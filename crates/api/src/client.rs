@@ -68,7 +68,14 @@ impl Client {
     #[must_use]
     pub fn new(address: &str, token: &str) -> Self {
         // Answers with an error status are read like others; a proxy is never between a machine and itself.
-        let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build();
+        // No connection is kept: a server may close one at the moment it is used again, and whether the
+        // call was carried out would be unknown.
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .proxy(None)
+            .max_redirects(0)
+            .max_idle_connections(0)
+            .build();
         Self { agent: config.into(), address: address.to_owned(), token: token.to_owned() }
     }
 
@@ -134,12 +141,12 @@ impl Client {
 
     /// Makes a task's workspace and opens its first session.
     pub fn start_task(&self, id: &str) -> Result<TaskDetail, ClientError> {
-        self.send(Method::POST, &format!("/tasks/{}/start", escape(id)), &())
+        self.post(&format!("/tasks/{}/start", escape(id)))
     }
 
     /// Archives a task.
     pub fn archive_task(&self, id: &str) -> Result<CleanupJob, ClientError> {
-        self.send(Method::POST, &format!("/tasks/{}/archive", escape(id)), &())
+        self.post(&format!("/tasks/{}/archive", escape(id)))
     }
 
     /// Deletes a task.
@@ -184,12 +191,12 @@ impl Client {
 
     /// Asks the agent to end its turn.
     pub fn cancel_turn(&self, id: &str) -> Result<Session, ClientError> {
-        self.send(Method::POST, &format!("/sessions/{}/cancel", escape(id)), &())
+        self.post(&format!("/sessions/{}/cancel", escape(id)))
     }
 
     /// Ends a session's agent.
     pub fn stop_session(&self, id: &str) -> Result<Session, ClientError> {
-        self.send(Method::POST, &format!("/sessions/{}/stop", escape(id)), &())
+        self.post(&format!("/sessions/{}/stop", escape(id)))
     }
 
     /// Answers a permission request.
@@ -225,6 +232,10 @@ impl Client {
 
     fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
         self.call(Method::GET, path, Vec::new())
+    }
+
+    fn post<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::POST, path, Vec::new())
     }
 
     fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {

@@ -232,3 +232,14 @@ fn closes(door: &Door, task: &str, worktree: &Path) {
     wait_for_job(door, &job, "succeeded");
     assert_eq!(refusal(client.task(task)), (404, "not_found".into()));
 }
+
+#[test]
+fn a_client_goes_on_after_any_number_of_refusals() {
+    on_both_engines(|door| {
+        let client = door.client();
+        for _ in 0..200 {
+            assert_eq!(refusal(client.cancel_turn("nowhere")), (404, "not_found".into()));
+            assert_eq!(refusal(client.prompt("nowhere", &prompt("Go"))), (404, "not_found".into()));
+        }
+    });
+}
