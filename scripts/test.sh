@@ -68,7 +68,7 @@ step 'web translations' web i18n:check
 step 'web build' web build
 step 'web first load' web size:check
 step 'web unit tests' web test
-step 'Rust lints' cargo clippy "${build[@]}" --all-targets -- --deny warnings
+step 'Rust lints' cargo clippy "${build[@]}" --all-targets --keep-going -- --deny warnings
 step 'Rust build' cargo build "${build[@]}" --all-targets
 step 'Rust tests on both engines' rust_tests
 step 'Rust examples in comments' cargo test "${build[@]}" --doc
