@@ -1,7 +1,7 @@
 //! Measurements of a release build, each beside its reference or target in the same run.
 //!
 //! Absolute times say little about another machine; so a workspace is compared with a plain `git worktree add`
-//! of the same repository, in turns, and the table in `docs/benchmarks.md` shows the ratio.
+//! of the same repository, in turns, and the table in `docs/benchmarks.md` shows the ratio and the extremes.
 
 mod list;
 mod live;

@@ -70,13 +70,15 @@ pub(super) fn table(rows: &[Row]) -> String {
 pub(super) fn write(bench: &Bench, table: &str) -> Result<&'static str, Failure> {
     let page = format!(
         "# Benchmarks\n\n\
-         Measured by `make bench` with a release build on {machine}. Times depend on the machine; the ratio to the \
-         plain `git worktree add` of the same repository, made in turns in the same run, depends on it far less.\n\n\
+         Measured by `make bench` with a release build on {machine}. Times depend on the machine. \
+         The ratio to the plain `git worktree add` of the same repository depends above all on the disk: parallel \
+         checkout gains most where writing is slow, and least where everything stays in memory. Read it with the \
+         extremes beside it.\n\n\
          {table}\n\
          ## How it is measured\n\n\
          - *Workspace ready*: from `POST /tasks/{{id}}/start` to the first answer that shows the environment as \
-         ready, with the demo agent starting behind it; the median of {runs} runs, each after a plain \
-         `git worktree add -b` of the same repository.\n\
+         ready, with the demo agent starting behind it; the median of {runs} runs, in turns \
+         with as many of a plain `git worktree add -b` of the same repository.\n\
          - *Page of a list*: {tasks} tasks, stored over the HTTP interface; the list is walked from the first page \
          to the last. The size is that of the first page as a browser gets it.\n\
          - *Events*: {events} changes, each committed with one event by one of four writers; the clock stops when \

@@ -14,20 +14,29 @@ use crate::program::{output_of, program};
 /// How often the server is asked whether the workspace is ready.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Makes workspaces and plain worktrees in turns and compares their medians.
+/// Makes workspaces and plain worktrees in turns, each first as often as second, and compares their medians.
 pub(super) fn ready(bench: &Bench, server: &Server, repository: &Path, id: &str) -> Result<Row, Failure> {
     let (mut plain, mut ours) = (Vec::new(), Vec::new());
     for run in 0..bench.options.runs {
-        settle()?;
-        plain.push(plain_worktree(bench, repository, run)?);
-        settle()?;
-        ours.push(workspace(server, id, run)?);
+        for plain_now in [run % 2 == 0, run % 2 == 1] {
+            settle()?;
+            match plain_now {
+                true => plain.push(plain_worktree(bench, repository, run)?),
+                false => ours.push(workspace(server, id, run)?),
+            }
+        }
     }
-    let (plain, ours) = (median(plain), median(ours));
-    let ratio = ours.as_secs_f64() / plain.as_secs_f64();
+    let note = format!("{} ÷ {}", spread(&ours), spread(&plain));
+    let ratio = median(ours).as_secs_f64() / median(plain).as_secs_f64();
     let what = format!("workspace ready, {} files, ÷ plain `git worktree add`", bench.options.files);
-    let row = Row::at_most(&what, ratio, 0.9, "");
-    Ok(row.noted(format!("{} ms ÷ {} ms", ours.as_millis(), plain.as_millis())))
+    Ok(Row::at_most(&what, ratio, 0.9, "").noted(note))
+}
+
+/// The median and, because a disk has moods, the extremes.
+fn spread(times: &[Duration]) -> String {
+    let (least, most) = (times.iter().min(), times.iter().max());
+    let millis = |time: Option<&Duration>| time.map_or(0, Duration::as_millis);
+    format!("{} ms ({} to {})", median(times.to_vec()).as_millis(), millis(least), millis(most))
 }
 
 /// Waits until what was written before is on disk, so that no run pays for another.
