@@ -119,6 +119,7 @@ test("a reset loads everything anew and goes on from the newest event", () => {
   current().event(501);
   expect(resets).toEqual([7, 500]);
   expect(seen).toEqual([8, 501]);
+  expect(states.at(-1)).toBe("live");
   lose();
   expect(current().sent).toEqual([{ token: "secret", since: 501 }]);
 });

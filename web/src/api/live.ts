@@ -96,6 +96,8 @@ export class LiveConnection {
         this.ready(frame.since);
         break;
       case "reset":
+        this.failures = 0;
+        this.options.onState("live");
         this.last = frame.newest;
         this.options.onReset(frame.newest);
         break;

@@ -11,6 +11,10 @@ use super::script::{DemoStep, FileEdit, FileName, PermissionStep};
 /// The file it adds.
 const ADDED: &str = "freehold-demo.md";
 
+/// What it plans.
+const PLAN: [&str; 3] =
+    ["Read a file to know where I am", "Edit two files", "Add a file that tells what I did"];
+
 /// Chooses what to do for a prompt in a directory.
 pub(super) fn steps(prompt: &str, folder: &Path) -> Vec<DemoStep> {
     let words: Vec<String> =
@@ -38,17 +42,22 @@ pub(super) fn steps(prompt: &str, folder: &Path) -> Vec<DemoStep> {
 }
 
 fn opening(folder: &Path) -> Vec<DemoStep> {
-    let plan = ["Read a file to know where I am", "Edit two files", "Add a file that tells what I did"];
     let mut steps = vec![
         DemoStep::Think {
             think: "I first look around, then make a small change that is easy to see.".to_owned(),
         },
-        DemoStep::Plan { plan: plan.map(str::to_owned).to_vec() },
+        plan(0),
     ];
     if let Some(path) = files::text_files(folder, 1).into_iter().next() {
         steps.push(DemoStep::Read { read: FileName { path } });
     }
+    steps.push(plan(1));
     steps
+}
+
+/// Tells the plan again, with its first `done` entries completed.
+fn plan(done: usize) -> DemoStep {
+    DemoStep::Plan { plan: PLAN.map(str::to_owned).to_vec(), done }
 }
 
 fn changes(prompt: &str, is_slow: bool) -> Vec<DemoStep> {
@@ -65,7 +74,9 @@ fn changes(prompt: &str, is_slow: bool) -> Vec<DemoStep> {
     vec![
         say("I begin with two files that are here already.\n\n", is_slow),
         DemoStep::EditExisting { edit_existing: 2 },
+        plan(2),
         DemoStep::Edit { edit },
+        plan(3),
         say(&closing, is_slow),
     ]
 }

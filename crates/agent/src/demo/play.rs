@@ -39,7 +39,7 @@ async fn play_one(stage: &mut Stage, step: &DemoStep) -> Result<(), Error> {
     match step {
         DemoStep::Say { say, chunk_ms, chunks } => speak(stage, say, *chunk_ms, *chunks).await,
         DemoStep::Think { think } => stage.think(think),
-        DemoStep::Plan { plan } => stage.plan(plan_of(plan)),
+        DemoStep::Plan { plan, done } => stage.plan(plan_of(plan, *done)),
         DemoStep::Edit { edit } => edit_file(stage, edit),
         DemoStep::EditExisting { edit_existing } => edit_first_files(stage, *edit_existing),
         DemoStep::Create { create } => {
@@ -104,10 +104,12 @@ async fn speak(stage: &Stage, text: &str, pause_ms: u64, pieces: usize) -> Resul
     Ok(())
 }
 
-fn plan_of(entries: &[String]) -> Plan {
-    let entry =
-        |text: &String| PlanEntry::new(text.clone(), PlanEntryPriority::Medium, PlanEntryStatus::Pending);
-    Plan::new(entries.iter().map(entry).collect())
+fn plan_of(entries: &[String], done: usize) -> Plan {
+    let entry = |(index, text): (usize, &String)| {
+        let status = if index < done { PlanEntryStatus::Completed } else { PlanEntryStatus::Pending };
+        PlanEntry::new(text.clone(), PlanEntryPriority::Medium, status)
+    };
+    Plan::new(entries.iter().enumerate().map(entry).collect())
 }
 
 fn edit_file(stage: &mut Stage, edit: &FileEdit) -> Result<(), Error> {

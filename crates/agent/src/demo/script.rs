@@ -95,8 +95,11 @@ pub enum DemoStep {
     },
     /// Tells its plan.
     Plan {
-        /// The entries, all pending.
+        /// The entries.
         plan: Vec<String>,
+        /// How many of them, from the first, are completed.
+        #[serde(default)]
+        done: usize,
     },
     /// Edits one file that exists.
     Edit {

@@ -35,6 +35,11 @@ async fn a_turn_tells_thoughts_plan_text_and_edits_and_changes_exactly_those_fil
     let plan = plan.expect("a plan");
     assert_eq!(plan.len(), 3);
     assert_eq!((plan[0].priority.as_str(), plan[0].status.as_str()), ("medium", "pending"));
+    let last = turn.events.iter().rev().find_map(|event| match event {
+        AgentEvent::Plan { entries } => Some(entries),
+        _ => None,
+    });
+    assert!(last.is_some_and(|plan| plan.iter().all(|entry| entry.status == "completed")), "{last:?}");
     assert!(turn.text().contains("Done. I edited two files"), "{}", turn.text());
 
     assert_eq!(stage.read("a.txt"), "alpha\nEdited by the Freehold demo agent.\n");
