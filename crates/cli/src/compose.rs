@@ -50,9 +50,9 @@ impl RunningServer {
         home.create()?;
         let token = home.require_token()?;
         let reserved = reserve(port)?;
-        let (database, locks) = (setup.database.clone(), home.locks());
+        let (database, scratch) = (setup.database.clone(), home.scratch());
         let (store, git) = tokio::task::spawn_blocking(move || {
-            let git = Git::open(&locks)?;
+            let git = Git::open(&scratch)?;
             let store = Store::open(&database, StoreOptions::default())?;
             Ok::<_, Failure>((store, git))
         })

@@ -8,7 +8,7 @@
 //!   node-id             this folder, as the database knows it
 //!   server.json         where the server that runs is found
 //!   workspaces/         the tasks' workspaces; only Freehold makes and removes folders here
-//!   locks/              one file per repository
+//!   scratch/            what Git's use leaves for a moment
 //!   sample/             the sample repository, when it was asked for
 //! ```
 //!
@@ -61,7 +61,7 @@ impl Home {
 
     /// Makes the folder, closed to everybody else, and the folders in it.
     pub(crate) fn create(&self) -> Result<(), Failure> {
-        for folder in [self.root.clone(), self.workspaces(), self.locks()] {
+        for folder in [self.root.clone(), self.workspaces(), self.scratch()] {
             std::fs::create_dir_all(&folder)
                 .map_err(|source| Failure::file("make the folder", &folder, &source))?;
         }
@@ -81,10 +81,10 @@ impl Home {
         self.root.join("workspaces")
     }
 
-    /// The folder of the lock files.
+    /// The folder for what the use of Git leaves for a moment.
     #[must_use]
-    pub(crate) fn locks(&self) -> PathBuf {
-        self.root.join("locks")
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.root.join("scratch")
     }
 
     /// The sample repository.

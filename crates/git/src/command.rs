@@ -41,7 +41,7 @@ const KEPT_VARIABLES: [&str; 9] = [
 ];
 const KEPT_PREFIX: &str = "GIT_SSL_";
 
-/// The git program of this machine, together with the folder of the locks that make its use orderly.
+/// The git program of this machine, together with a folder for what its use leaves for a moment.
 #[derive(Debug, Clone)]
 pub struct Git {
     program: Arc<Program>,
@@ -52,23 +52,24 @@ struct Program {
     path: PathBuf,
     version: String,
     number: (u32, u32),
-    lock_dir: PathBuf,
+    scratch_dir: PathBuf,
     lock_wait: Duration,
     environment: Vec<(OsString, OsString)>,
 }
 
 impl Git {
-    /// Finds git on `PATH` and refuses a version that is too old. Lock files live in `lock_dir`, which is made
-    /// when it is missing; processes that share repositories must share it.
-    pub fn open(lock_dir: &Path) -> Result<Self, GitError> {
+    /// Finds git on `PATH` and refuses a version that is too old. Scratch indexes and what git prints are kept in
+    /// `scratch_dir` for a moment; it is made when it is missing, and a process may share it with others.
+    pub fn open(scratch_dir: &Path) -> Result<Self, GitError> {
         let path = find_on_path("git").ok_or(GitError::GitMissing { needed: NEEDED })?;
-        std::fs::create_dir_all(lock_dir).map_err(GitError::io("making the folder", lock_dir))?;
-        let lock_dir = lock_dir.canonicalize().map_err(GitError::io("opening the folder", lock_dir))?;
+        std::fs::create_dir_all(scratch_dir).map_err(GitError::io("making the folder", scratch_dir))?;
+        let scratch_dir =
+            scratch_dir.canonicalize().map_err(GitError::io("opening the folder", scratch_dir))?;
         let program = Program {
             path,
             version: String::new(),
             number: NEEDED_NUMBER,
-            lock_dir,
+            scratch_dir,
             lock_wait: LOCK_WAIT,
             environment: Vec::new(),
         };
@@ -109,8 +110,8 @@ impl Git {
         self.program.lock_wait
     }
 
-    pub(crate) fn lock_dir(&self) -> &Path {
-        &self.program.lock_dir
+    pub(crate) fn scratch_dir(&self) -> &Path {
+        &self.program.scratch_dir
     }
 
     pub(crate) fn is_at_least(&self, major: u32, minor: u32) -> bool {

@@ -18,7 +18,7 @@ impl ScratchIndex {
     /// Names a new index, which is empty until Git fills it.
     pub(crate) fn empty(git: &Git) -> Self {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let path = git.lock_dir().join(format!("index-{}-{number}", std::process::id()));
+        let path = git.scratch_dir().join(format!("index-{}-{number}", std::process::id()));
         let scratch = Self { path };
         // A process that had our number before us may have died and left one.
         scratch.remove();

@@ -2,9 +2,9 @@
 //!
 //! Git takes its own locks file by file and gives up at once when one is held: parallel `git worktree add`
 //! fails on `config.lock` and leaves branches behind. So everything that changes a repository first takes an
-//! advisory lock (`flock`) on a file named after the canonical common directory. The system gives the lock
-//! back when the last copy of the open file is closed, so a crash never leaves a stale one and no lock file is
-//! ever deleted.
+//! advisory lock (`flock`) on one file in the common directory, whichever server and home folder it belongs to.
+//! The system gives the lock back when the last copy of the open file is closed, so a crash never leaves a
+//! stale one and no lock file is ever deleted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -18,6 +18,9 @@ use rustix::io::Errno;
 
 use crate::{Git, GitError};
 
+/// The lock file's name in a common directory; Git does not look at it.
+const LOCK_FILE: &str = "freehold.lock";
+
 /// How long to wait between two attempts to get a held lock.
 const RETRY: Duration = Duration::from_millis(5);
 
@@ -29,7 +32,7 @@ static TICKETS: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug, Clone)]
 pub struct RepositoryLock {
     file: Arc<File>,
-    path: PathBuf,
+    output: PathBuf,
     common_dir: PathBuf,
 }
 
@@ -46,9 +49,8 @@ impl RepositoryLock {
 
     /// An emptied file for what the holder's git prints; only one git of a holder runs at a time.
     pub(crate) fn output_file(&self) -> Result<File, GitError> {
-        let path = self.path.with_extension("out");
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path);
-        opened.map_err(GitError::io("opening", &path))
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&self.output);
+        opened.map_err(GitError::io("opening", &self.output))
     }
 }
 
@@ -57,7 +59,7 @@ impl Git {
     /// each holder up to the limit, as a long queue of short holders is no fault.
     pub fn lock_repository(&self, common_dir: &Path) -> Result<RepositoryLock, GitError> {
         let common_dir = common_dir.canonicalize().map_err(GitError::io("opening", common_dir))?;
-        let path = self.lock_dir().join(file_name(&common_dir));
+        let path = common_dir.join(LOCK_FILE);
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = opened.map_err(GitError::io("opening", &path))?;
         let mut holder = String::new();
@@ -78,7 +80,8 @@ impl Git {
             std::thread::sleep(RETRY);
         }
         write_holder(&mut file).map_err(GitError::io("writing", &path))?;
-        Ok(RepositoryLock { file: Arc::new(file), path, common_dir })
+        let output = self.scratch_dir().join(output_name(&common_dir));
+        Ok(RepositoryLock { file: Arc::new(file), output, common_dir })
     }
 }
 
@@ -104,12 +107,12 @@ fn describe(holder: &str) -> String {
 
 /// A name that every version of Freehold makes alike: for people the repository's name, and a hash (FNV-1a) of
 /// the whole path to tell repositories of one name apart.
-fn file_name(common_dir: &Path) -> String {
+fn output_name(common_dir: &Path) -> String {
     let is_inside = common_dir.file_name().is_some_and(|name| name == ".git");
     let named = if is_inside { common_dir.parent().unwrap_or(common_dir) } else { common_dir };
     let name = named.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
-    format!("{name}-{:016x}.lock", path_hash(common_dir))
+    format!("{name}-{:016x}.out", path_hash(common_dir))
 }
 
 /// A hash of a path that stays the same across versions of this program.

@@ -92,7 +92,7 @@ pub(crate) async fn start_engine(home: &Path, url: &str) -> Engine {
     let url = DatabaseUrl::parse(url).unwrap();
     let store = tokio::task::spawn_blocking(move || Store::open(&url, StoreOptions::default()));
     let store = store.await.unwrap().unwrap();
-    let git = Git::open(&home.join("locks")).unwrap();
+    let git = Git::open(&home.join("scratch")).unwrap();
     let options = EngineOptions {
         node_id: NodeId::new("test-node").unwrap(),
         hostname: "test".into(),

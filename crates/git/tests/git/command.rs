@@ -40,7 +40,7 @@ fn variables_that_point_git_elsewhere_do_not_reach_it() {
 #[ignore = "a part of variables_that_point_git_elsewhere_do_not_reach_it"]
 fn part_works_in_a_poisoned_environment() {
     let home = std::path::PathBuf::from(std::env::var_os("PART_HOME").unwrap());
-    let git = open_git(&home.join("locks"), [("HOME", home.clone())]);
+    let git = open_git(&home.join("scratch"), [("HOME", home.clone())]);
     let repo = home.join("repo");
     let info = git.inspect_repository(&repo).unwrap();
     assert_eq!((info.path.as_path(), info.is_bare), (repo.as_path(), false));
@@ -68,7 +68,7 @@ fn a_git_that_is_missing_or_too_old_is_refused_by_name_and_version() {
 
 fn open_in_part() -> GitError {
     let home = std::path::PathBuf::from(std::env::var_os("PART_HOME").unwrap());
-    Git::open(&home.join("locks")).unwrap_err()
+    Git::open(&home.join("scratch")).unwrap_err()
 }
 
 #[test]

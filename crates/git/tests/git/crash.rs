@@ -87,7 +87,7 @@ fn a_half_removed_registration_is_still_recognised() {
 fn part_world() -> (freehold_git::Git, PathBuf) {
     let home = PathBuf::from(std::env::var_os("PART_HOME").unwrap());
     let config = home.join("gitconfig");
-    let git = open_git(&home.join("locks"), [("HOME", home.clone()), ("GIT_CONFIG_GLOBAL", config)]);
+    let git = open_git(&home.join("scratch"), [("HOME", home.clone()), ("GIT_CONFIG_GLOBAL", config)]);
     (git, home)
 }
 

@@ -35,6 +35,18 @@ fn every_path_to_a_repository_leads_to_the_same_lock() {
 }
 
 #[test]
+fn servers_of_different_homes_take_turns_on_one_repository() {
+    let world = World::new();
+    let elsewhere = world.repo.home().join("another-home");
+    let other = open_git(&elsewhere, world.repo.environment()).with_lock_wait(Duration::from_millis(20));
+    let common_dir = world.repo.path().join(".git");
+    let held = world.git.lock_repository(&common_dir).unwrap();
+    assert!(matches!(other.lock_repository(&common_dir), Err(GitError::LockBusy { .. })));
+    drop(held);
+    other.lock_repository(&common_dir).unwrap();
+}
+
+#[test]
 fn a_long_queue_of_short_holders_is_no_fault() {
     let world = World::new();
     let patient = world.git.clone().with_lock_wait(Duration::from_millis(300));
@@ -123,7 +135,7 @@ fn part_adds_worktrees() {
     let name = std::env::var("PART_NAME").unwrap();
     let count: usize = std::env::var("PART_COUNT").unwrap().parse().unwrap();
     let config = home.join("gitconfig");
-    let git = open_git(&home.join("locks"), [("HOME", home.clone()), ("GIT_CONFIG_GLOBAL", config)]);
+    let git = open_git(&home.join("scratch"), [("HOME", home.clone()), ("GIT_CONFIG_GLOBAL", config)]);
     let start = git.resolve_start(&home.join("repo"), "main").unwrap().commit;
     for number in 0..count {
         let plan = freehold_git::WorktreePlan {

@@ -58,9 +58,9 @@ impl Bench {
             Err(RemovalError::AtStake(again)) => assert_eq!(again, assessment),
             other => panic!("{other:?}"),
         }
-        // The lock and what git printed are the only traces.
+        // What git printed is the only trace besides the lock.
         let after = state();
-        let is_ours = |path: &std::path::Path| path.starts_with(self.world.repo.home().join("locks"));
+        let is_ours = |path: &std::path::Path| path.starts_with(self.world.repo.home().join("scratch"));
         let kept = |state: (Vec<(PathBuf, Vec<u8>)>, Vec<String>)| {
             let files: Vec<_> = state.0.into_iter().filter(|(path, _)| !is_ours(path)).collect();
             (files, state.1)

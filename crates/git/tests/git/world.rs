@@ -26,7 +26,7 @@ impl World {
     }
 
     pub(crate) fn of(repo: TempRepo) -> Self {
-        let git = open_git(&repo.home().join("locks"), repo.environment());
+        let git = open_git(&repo.home().join("scratch"), repo.environment());
         Self { repo, git }
     }
 
@@ -98,13 +98,17 @@ pub(crate) fn open_git<V: Into<std::ffi::OsString>>(
     environment.into_iter().fold(git, |git, (name, value)| git.with_env(name, value))
 }
 
-/// Every file below a folder with its content, links as their targets; the state that must not change.
+/// Every file below a folder with its content, links as their targets; the state that must not change. The lock
+/// file is left out: it tells who held the lock last.
 pub(crate) fn snapshot(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(directory) = open.pop() {
         for entry in directory.read_dir().unwrap() {
             let path = entry.unwrap().path();
+            if path.ends_with(".git/freehold.lock") {
+                continue;
+            }
             let metadata = path.symlink_metadata().unwrap();
             if metadata.is_dir() {
                 files.push((path.clone(), Vec::new()));

@@ -66,7 +66,7 @@ impl Door {
         repo.commit("Add code");
         let runtime = Runtime::new().unwrap();
         let store = Store::open(&DatabaseUrl::parse(url).unwrap(), StoreOptions::default()).unwrap();
-        let git = Git::open(&home.join("locks")).unwrap();
+        let git = Git::open(&home.join("scratch")).unwrap();
         let options = EngineOptions {
             node_id: NodeId::new("test-node").unwrap(),
             hostname: "test".into(),

@@ -10,7 +10,7 @@ pub(super) fn git() -> Finding {
     }
 }
 
-/// Finds Git, to look with; the folder for its locks is gone at once, since looking takes none.
+/// Finds Git, to list worktrees with; its scratch folder is gone at once, since listing needs none.
 pub(super) fn find_git() -> Result<freehold_git::Git, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     freehold_git::Git::open(folder.path()).map_err(|error| error.to_string())
