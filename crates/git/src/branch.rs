@@ -69,11 +69,16 @@ impl Git {
         title: &str,
         suffix: &str,
     ) -> Result<String, GitError> {
-        let local = self.branch_names(repo)?;
-        let command = self.read("listing the remote branches of", repo);
-        let remote =
-            command.args(["for-each-ref", "--format=%(refname:lstrip=3)", "refs/remotes"]).stdout()?;
-        let remote = lines(&remote);
+        let command = self.read("listing the branches of", repo);
+        let command = command.args(["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"]);
+        let (mut local, mut remote) = (Vec::new(), Vec::new());
+        for full_name in lines(&command.stdout()?) {
+            if let Some(name) = full_name.strip_prefix("refs/heads/") {
+                local.push(name.to_owned());
+            } else if let Some((_, name)) = full_name.trim_start_matches("refs/remotes/").split_once('/') {
+                remote.push(name.to_owned());
+            }
+        }
         Ok(name::unused(&name::branch_name(prefix, title, suffix), &local, &remote))
     }
 

@@ -96,23 +96,33 @@ impl Git {
     /// Looks at the path: the identity of the worktree there, or none when nothing is there. Anything else there
     /// is an error that says what it is.
     pub fn inspect_worktree(&self, repo: &Path, path: &Path) -> Result<Option<WorktreeIdentity>, GitError> {
-        let common_dir = self.common_dir(repo)?;
+        Ok(self.look_at(&self.common_dir(repo)?, path)?.map(|(identity, _)| identity))
+    }
+
+    /// Looks at the path; also tells what is checked out.
+    fn look_at(
+        &self,
+        common_dir: &Path,
+        path: &Path,
+    ) -> Result<Option<(WorktreeIdentity, HeadState)>, GitError> {
         let occupied = |by: String| GitError::Occupied { path: path.to_owned(), by };
-        match registration::occupant(&common_dir, path)? {
+        match registration::occupant(common_dir, path)? {
             Occupant::Nothing => Ok(None),
             Occupant::Unlinked(_) => Err(occupied("a directory without a registration is there".into())),
             Occupant::Other(by) => Err(occupied(by)),
             Occupant::Worktree(registration, metadata) => {
-                let head = self.head(&registration.dir)?;
-                let head = head.tip().cloned().ok_or_else(|| GitError::NoCommit { path: path.to_owned() })?;
-                Ok(Some(WorktreeIdentity {
+                let state = self.head(&registration.dir)?;
+                let head =
+                    state.tip().cloned().ok_or_else(|| GitError::NoCommit { path: path.to_owned() })?;
+                let identity = WorktreeIdentity {
                     path: path.to_owned(),
                     registration: registration.name,
-                    common_dir,
+                    common_dir: common_dir.to_owned(),
                     device: metadata.dev(),
                     inode: metadata.ino(),
                     head,
-                }))
+                };
+                Ok(Some((identity, state)))
             }
         }
     }
@@ -173,7 +183,7 @@ impl Git {
         common_dir: &Path,
     ) -> Result<WorktreeIdentity, GitError> {
         let unfinished = |by: &str| GitError::Occupied { path: plan.path.clone(), by: by.to_owned() };
-        let Some(identity) = self.inspect_worktree(&plan.repo, &plan.path)? else {
+        let Some((identity, head)) = self.look_at(common_dir, &plan.path)? else {
             return Err(GitError::PathMissing { path: plan.path.clone() });
         };
         let dir = common_dir.join("worktrees").join(&identity.registration);
@@ -182,7 +192,7 @@ impl Git {
             return Err(unfinished("a worktree that is only half made is there"));
         }
         let wanted = HeadState::Branch { name: plan.branch.clone(), tip: Some(plan.start.clone()) };
-        if self.head(&dir)? != wanted {
+        if head != wanted {
             return Err(unfinished("a worktree with another commit or branch is there"));
         }
         Ok(identity)
