@@ -67,6 +67,8 @@ impl Engine {
         let default_branch = info.default_branch;
         let write = self.inner.store.write(move |tx| {
             let workspace = crate::workspace::require_or_first(tx, request.workspace_id.as_ref())?;
+            // Of two that register one path at once, the second finds the first's row.
+            store::workspace::lock(tx, &workspace.id)?;
             if let Some(repository) = store::repository::find_by_path(tx, &workspace.id, &local_path)? {
                 return Ok(RepositoryAdded { repository, note, already_registered: true });
             }

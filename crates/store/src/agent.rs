@@ -13,7 +13,7 @@ use crate::{StoreError, Tx};
 
 const PROFILES: &str = "agent_profiles";
 const EXECUTORS: &str = "executors";
-const EXECUTIONS: &str = "executors_running";
+const EXECUTIONS: &str = "executions";
 const EXECUTION: &str = "execution";
 
 macro_rules! profile_columns {
@@ -48,16 +48,16 @@ statements! {
     LIST_EXECUTORS =
         "SELECT id, name, type, created_at, updated_at FROM executors WHERE deleted_at IS NULL ORDER BY id";
     INSERT_EXECUTION = concat!(
-        "INSERT INTO executors_running (", execution_columns!(), ", executor_id) ",
+        "INSERT INTO executions (", execution_columns!(), ", executor_id) ",
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (session_id) DO NOTHING"
     );
-    SET_PROCESS = "UPDATE executors_running SET process = $1, updated_at = $2 WHERE id = $3";
-    SET_STATUS = "UPDATE executors_running SET status = $1, updated_at = $2 WHERE id = $3";
+    SET_PROCESS = "UPDATE executions SET process = $1, updated_at = $2 WHERE id = $3";
+    SET_STATUS = "UPDATE executions SET status = $1, updated_at = $2 WHERE id = $3";
     FIND_BY_SESSION =
-        concat!("SELECT ", execution_columns!(), " FROM executors_running WHERE session_id = $1");
-    DELETE_BY_SESSION = "DELETE FROM executors_running WHERE session_id = $1";
+        concat!("SELECT ", execution_columns!(), " FROM executions WHERE session_id = $1");
+    DELETE_BY_SESSION = "DELETE FROM executions WHERE session_id = $1";
     LIST_EXECUTIONS =
-        concat!("SELECT ", execution_columns!(), " FROM executors_running ORDER BY created_at, id");
+        concat!("SELECT ", execution_columns!(), " FROM executions ORDER BY created_at, id");
 }
 
 /// Stores a profile.

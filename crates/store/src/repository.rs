@@ -22,7 +22,7 @@ statements! {
     FIND = concat!("SELECT ", columns!(), " FROM repositories WHERE id = $1 AND deleted_at IS NULL");
     FIND_BY_PATH = concat!(
         "SELECT ", columns!(), " FROM repositories ",
-        "WHERE workspace_id = $1 AND local_path = $2 AND deleted_at IS NULL"
+        "WHERE workspace_id = $1 AND local_path = $2 AND deleted_at IS NULL ORDER BY created_at DESC, id"
     );
     LIST = concat!(
         "SELECT ", columns!(), " FROM repositories ",
@@ -55,7 +55,8 @@ pub fn require(tx: &mut Tx<'_>, id: &RepositoryId) -> Result<Repository, StoreEr
     find(tx, id)?.ok_or_else(|| StoreError::NotFound { noun: "repository", id: id.to_string() })
 }
 
-/// Finds the repository registered under a path in a workspace.
+/// Finds the repository registered under a path in a workspace; the oldest where an older database holds more.
+/// Who registers a path locks the workspace's row first.
 pub fn find_by_path(
     tx: &mut Tx<'_>,
     workspace: &WorkspaceId,

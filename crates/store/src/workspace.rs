@@ -18,6 +18,7 @@ statements! {
     INSERT = "INSERT INTO workspaces (id, name, created_at, updated_at) VALUES ($1, $2, $3, $4)";
     LIST = "SELECT id, name, created_at, updated_at FROM workspaces ORDER BY created_at, id";
     FIND = "SELECT id, name, created_at, updated_at FROM workspaces WHERE id = $1";
+    LOCK = "SELECT id, name, created_at, updated_at FROM workspaces WHERE id = $1/*pg  FOR UPDATE*/";
 }
 
 /// Stores a workspace.
@@ -34,6 +35,11 @@ pub fn list(tx: &mut Tx<'_>) -> Result<Vec<Workspace>, StoreError> {
 /// Finds a workspace.
 pub fn find(tx: &mut Tx<'_>, id: &WorkspaceId) -> Result<Option<Workspace>, StoreError> {
     tx.row(&FIND, params![id.as_str()], TABLE, read)
+}
+
+/// Finds a workspace and keeps other transactions from adding to it until this one ends.
+pub fn lock(tx: &mut Tx<'_>, id: &WorkspaceId) -> Result<Option<Workspace>, StoreError> {
+    tx.row(&LOCK, params![id.as_str()], TABLE, read)
 }
 
 /// Finds the first workspace, or makes what a fresh database begins with: a workspace, a workflow with its

@@ -54,8 +54,8 @@ CREATE TABLE repositories (
     deleted_at TIMESTAMP
 );
 CREATE INDEX idx_repositories_workspace_id ON repositories (workspace_id);
-CREATE UNIQUE INDEX uniq_repositories_path ON repositories (workspace_id, local_path)
-    WHERE local_path <> '' AND deleted_at IS NULL;
+-- Not unique: databases that people bring along hold one path twice. Registering locks the workspace's row.
+CREATE INDEX idx_repositories_path ON repositories (workspace_id, local_path);
 
 CREATE TABLE agents (
     id TEXT NOT NULL PRIMARY KEY,
@@ -110,7 +110,7 @@ CREATE INDEX idx_tasks_open ON tasks (workspace_id, position, id) WHERE archived
 CREATE INDEX idx_tasks_open_in_step ON tasks (workspace_id, workflow_step_id, position, id)
     WHERE archived_at IS NULL;
 CREATE INDEX idx_tasks_archived ON tasks (workspace_id, position, id) WHERE archived_at IS NOT NULL;
-CREATE INDEX idx_tasks_workflow_step_id ON tasks (workflow_step_id, position);
+CREATE INDEX idx_tasks_step_position ON tasks (workflow_step_id, position);
 CREATE INDEX idx_tasks_start_requested ON tasks (created_at, id) WHERE start_requested = 1;
 
 CREATE TABLE task_repositories (
@@ -159,10 +159,11 @@ CREATE TABLE task_environment_repos (
     updated_at TIMESTAMP NOT NULL,
     merged_at TIMESTAMP,
     deleted_at TIMESTAMP,
-    UNIQUE (task_environment_id, repository_id, branch_slug)
+    CONSTRAINT task_environment_repos_slot_key UNIQUE (task_environment_id, repository_id, branch_slug)
 );
+-- One owner for each physical worktree; a row of one that was given back owns nothing.
 CREATE UNIQUE INDEX uniq_task_environment_repos_worktree_id ON task_environment_repos (worktree_id)
-    WHERE worktree_id <> '';
+    WHERE worktree_id <> '' AND status <> 'deleted' AND deleted_at IS NULL;
 CREATE INDEX idx_task_environment_repos_repository_id ON task_environment_repos (repository_id);
 
 -- What was true when Freehold made a worktree; rows that came from elsewhere have none.
@@ -207,7 +208,7 @@ CREATE INDEX idx_task_sessions_state ON task_sessions (state);
 CREATE UNIQUE INDEX uniq_task_sessions_primary ON task_sessions (task_id) WHERE is_primary = 1;
 
 -- No foreign key: the record of a process outlives its session, so that the process can be ended.
-CREATE TABLE executors_running (
+CREATE TABLE executions (
     id TEXT NOT NULL PRIMARY KEY,
     session_id TEXT NOT NULL UNIQUE,
     task_id TEXT NOT NULL,
@@ -236,7 +237,7 @@ CREATE TABLE task_session_messages (
     task_session_id TEXT NOT NULL REFERENCES task_sessions (id) ON DELETE CASCADE,
     task_id TEXT DEFAULT '',
     turn_id TEXT NOT NULL REFERENCES task_session_turns (id) ON DELETE CASCADE,
-    ordinal BIGINT NOT NULL,
+    ordinal BIGINT NOT NULL DEFAULT 0,
     author_type TEXT NOT NULL DEFAULT 'user',
     type TEXT NOT NULL DEFAULT 'message',
     content TEXT NOT NULL,
@@ -291,6 +292,13 @@ CREATE TABLE unowned_worktrees (
     created_at TIMESTAMP NOT NULL
 );
 CREATE INDEX idx_unowned_worktrees_worktree_id ON unowned_worktrees (worktree_id);
+
+-- What a person answered where an upgrade must not guess.
+CREATE TABLE upgrade_decisions (
+    conflict TEXT NOT NULL PRIMARY KEY,
+    choice TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL
+);
 
 CREATE TABLE event_sequence (
     id INTEGER NOT NULL PRIMARY KEY,

@@ -45,7 +45,7 @@ fn boards_and_steps_are_found_by_id() {
 }
 
 #[test]
-fn a_repository_is_found_by_id_and_by_path_and_its_path_is_unique() {
+fn a_repository_is_found_by_id_and_by_path_the_oldest_where_a_database_holds_two() {
     on_both_engines("repository", |fixture| {
         let workspace = fixture.workspace.id.clone();
         let found = fixture.read(move |tx| {
@@ -56,10 +56,12 @@ fn a_repository_is_found_by_id_and_by_path_and_its_path_is_unique() {
         assert_eq!(found, (expected.clone(), Some(expected.clone()), vec![expected.clone()]));
         let absent = fixture.write(|tx| repository::require(tx, &id("absent"))).unwrap_err();
         assert_eq!(absent.to_string(), "there is no repository absent");
-        let twin = freehold_domain::repository::Repository { id: id("twin"), ..expected };
-        let refused = fixture.write(move |tx| repository::insert(tx, &twin)).unwrap_err();
-        assert!(matches!(refused, StoreError::Database { .. }), "{refused}");
-        assert_eq!(fixture.read(|tx| repository::find(tx, &id("twin"))), None);
+        let created_at = expected.created_at.plus_millis(1);
+        let twin = freehold_domain::repository::Repository { id: id("a-twin"), created_at, ..expected.clone() };
+        fixture.write(move |tx| repository::insert(tx, &twin)).unwrap();
+        let workspace = fixture.workspace.id.clone();
+        let oldest = fixture.read(move |tx| repository::find_by_path(tx, &workspace, "/src/sample"));
+        assert_eq!(oldest, Some(expected));
     });
 }
 

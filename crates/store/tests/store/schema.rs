@@ -90,7 +90,7 @@ fn the_keys_that_ownership_rests_on_are_there() {
             "unique task_environments (task_id)",
             "unique task_environment_repos (task_environment_id, repository_id, branch_slug)",
             "unique task_environment_repos (worktree_id) partial",
-            "unique executors_running (session_id)",
+            "unique executions (session_id)",
             "unique task_sessions (task_id) partial",
             "unique workflow_steps (workflow_id) partial",
             "unique task_resource_cleanup_jobs (operation_id)",
