@@ -126,12 +126,12 @@ CREATE INDEX idx_repository_scripts_repo_id ON repository_scripts (repository_id
 CREATE TABLE agents (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
-    workspace_id TEXT,
+    workspace_id TEXT DEFAULT NULL,
     supports_mcp INTEGER NOT NULL DEFAULT 0,
     mcp_config_path TEXT DEFAULT '',
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL,
-    tui_config TEXT
+    tui_config TEXT DEFAULT NULL
 );
 CREATE UNIQUE INDEX idx_agents_name ON agents (name);
 
@@ -143,8 +143,8 @@ CREATE TABLE agent_profiles (
     model TEXT NOT NULL DEFAULT '',
     fallback_model TEXT NOT NULL DEFAULT '', -- only normalised
     auto_fallback INTEGER NOT NULL DEFAULT 0, -- only normalised
-    mode TEXT,
-    migrated_from TEXT,
+    mode TEXT DEFAULT NULL,
+    migrated_from TEXT DEFAULT NULL,
     auto_approve INTEGER NOT NULL DEFAULT 0,
     dangerously_skip_permissions INTEGER NOT NULL DEFAULT 0,
     allow_indexing INTEGER NOT NULL DEFAULT 1,
@@ -152,7 +152,7 @@ CREATE TABLE agent_profiles (
     enabled INTEGER NOT NULL DEFAULT 1, -- only after-085
     user_modified INTEGER NOT NULL DEFAULT 0,
     plan TEXT DEFAULT '',
-    cli_flags TEXT,
+    cli_flags TEXT DEFAULT NULL,
     env_vars TEXT NOT NULL DEFAULT '[]',
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL,
