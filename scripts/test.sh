@@ -49,6 +49,11 @@ demo_on_postgres() {
   create_database freehold_demo && "$FREEHOLD_BIN" demo --database "$(database_url freehold_demo)"
 }
 
+# psql and pg_dump are taken from beside the server, so that they are of its version.
+legacy_databases() {
+  PATH=$postgres_bin:$PATH scripts/legacy-check.sh
+}
+
 require_build_tools
 require_test_programs
 make_scratch
@@ -61,6 +66,7 @@ export FREEHOLD_BIN
 step 'Rust format' cargo fmt --all --check
 step 'house rules' xtask tidy
 step 'documents' xtask docs
+step 'Kubernetes manifests' scripts/check-manifests.sh
 step 'web tools' install_web_tools
 step 'web lint' web lint
 step 'web types' web typecheck
@@ -77,6 +83,7 @@ step 'web types from the OpenAPI document' web codegen:check
 step 'commands in the documents' xtask docs --commands
 step 'demo on SQLite' "$FREEHOLD_BIN" demo
 step 'demo on PostgreSQL' demo_on_postgres
+step 'legacy databases on both engines' legacy_databases
 step 'browser tests' web e2e
 if cargo deny --version > /dev/null 2>&1; then
   step 'licences and sources of dependencies' cargo deny --offline check licenses bans sources
