@@ -21,6 +21,7 @@
 
 mod dump;
 mod engine;
+pub mod large;
 mod schema;
 
 pub use dump::dump;
@@ -289,9 +290,15 @@ pub fn branch_of(worktree: &str) -> String {
 /// The text that the old program stores for a time: so many minutes after the beginning of a month of 31 days.
 #[must_use]
 pub fn instant(minute: u32) -> String {
-    let (day, hour, minute) = (minute / 1_440 + 1, minute / 60 % 24, minute % 60);
+    moment(u64::from(minute) * 60 + 20, 967_653_928)
+}
+
+/// The text of a time: seconds after the beginning of the month, and nanoseconds.
+fn moment(second: u64, nanos: u64) -> String {
+    let (day, hour, minute, second) =
+        (second / 86_400 + 1, second / 3_600 % 24, second / 60 % 60, second % 60);
     assert!(day <= 31, "these times are all within one month");
-    format!("2026-10-{day:02} {hour:02}:{minute:02}:20.967653928+00:00")
+    format!("2026-10-{day:02} {hour:02}:{minute:02}:{second:02}.{nanos:09}+00:00")
 }
 
 /// A text as SQL says it; without a character that only PostgreSQL reads as an escape.
