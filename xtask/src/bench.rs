@@ -3,12 +3,14 @@
 //! Absolute times say little about another machine; so a workspace is compared with a plain `git worktree add`
 //! of the same repository, in turns, and the table in `docs/benchmarks.md` shows the ratio and the extremes.
 
+mod child;
 mod list;
 mod live;
 mod report;
 mod sample;
 mod server;
 mod startup;
+mod upgrade;
 mod workspace;
 
 use std::path::PathBuf;
@@ -28,7 +30,10 @@ usage: cargo run --release -p xtask -- bench [--files N] [--tasks N] [--runs N] 
   --tasks N     tasks in the list (10000)
   --runs N      how often each workspace and start is measured (5)
   --events N    events sent to the live clients (2000)
-  --no-report   prints the table and leaves docs/benchmarks.md as it is";
+  --no-report   prints the table and leaves docs/benchmarks.md as it is
+
+       cargo run --release -p xtask -- bench upgrade [--help]
+                measures the upgrade of a large legacy database, which takes some minutes more";
 
 /// How large a run is.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +55,9 @@ struct Bench {
 /// Runs every measurement, prints the table and writes it down.
 #[expect(clippy::print_stdout, reason = "a measurement speaks to a terminal")]
 pub fn run(arguments: &[&str]) -> Result<(), Failure> {
+    if let ["upgrade", arguments @ ..] = arguments {
+        return upgrade::run(arguments);
+    }
     if arguments.contains(&"--help") {
         println!("{USAGE}");
         return Ok(());

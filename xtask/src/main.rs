@@ -15,6 +15,7 @@ usage: cargo run -p xtask -- <command>
                           `freehold` command in the documents exists in the binary
   codegen [--check]       writes docs/openapi.json from the binary; with --check only compares
   bench [--help]          measures a release build and writes docs/benchmarks.md
+  bench upgrade [--help]  measures the upgrade of a large legacy database
 
 The binary is the one named by FREEHOLD_BIN, or else is built.";
 

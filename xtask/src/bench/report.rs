@@ -9,6 +9,9 @@ use crate::tree::repository_root;
 
 const PAGE: &str = "docs/benchmarks.md";
 
+/// The last section, which a command of its own measures; the others write around it.
+const UPGRADE: &str = "## Upgrading a legacy database";
+
 /// One measurement.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -66,7 +69,7 @@ pub(super) fn table(rows: &[Row]) -> String {
     table
 }
 
-/// Writes the page; gives its path.
+/// Writes the page but for the section of the upgrade; gives its path.
 pub(super) fn write(bench: &Bench, table: &str) -> Result<&'static str, Failure> {
     let page = format!(
         "# Benchmarks\n\n\
@@ -97,9 +100,37 @@ pub(super) fn write(bench: &Bench, table: &str) -> Result<&'static str, Failure>
         tasks = bench.options.tasks,
         events = bench.options.events,
     );
+    let written = std::fs::read_to_string(repository_root().join(PAGE)).unwrap_or_default();
+    write_page(&with_upgrade(&page, split_at_upgrade(&written).1))
+}
+
+/// Writes the section of the upgrade and leaves the rest of the page as it is; gives its path.
+pub(super) fn write_upgrade(table: &str, how: &[String]) -> Result<&'static str, Failure> {
+    let section = format!(
+        "{UPGRADE}\n\nMeasured by `cargo run --release -p xtask -- bench upgrade` with a release build on {}.\n\n\
+         {table}\n{}\n",
+        machine()?,
+        how.join("\n"),
+    );
+    let written = std::fs::read_to_string(repository_root().join(PAGE))
+        .map_err(|error| Failure::new(format!("could not read {PAGE}: {error}")))?;
+    write_page(&with_upgrade(split_at_upgrade(&written).0, &section))
+}
+
+fn write_page(page: &str) -> Result<&'static str, Failure> {
     std::fs::write(repository_root().join(PAGE), page)
         .map_err(|error| Failure::new(format!("could not write {PAGE}: {error}")))?;
     Ok(PAGE)
+}
+
+/// The page before the section of the upgrade, and the section, which may be absent.
+fn split_at_upgrade(page: &str) -> (&str, &str) {
+    page.split_at(page.find(UPGRADE).unwrap_or(page.len()))
+}
+
+fn with_upgrade(page: &str, section: &str) -> String {
+    let page = page.trim_end();
+    if section.is_empty() { format!("{page}\n") } else { format!("{page}\n\n{section}") }
 }
 
 /// The shape of this machine, without its name.
@@ -118,6 +149,16 @@ fn machine() -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_section_of_the_upgrade_stays_when_the_others_are_written() {
+        let section = format!("{UPGRADE}\n\nslow\n");
+        let page = with_upgrade("# Page\n\ntext\n", &section);
+        assert_eq!(page, format!("# Page\n\ntext\n\n{UPGRADE}\n\nslow\n"));
+        assert_eq!(split_at_upgrade(&page), ("# Page\n\ntext\n\n", section.as_str()));
+        assert_eq!(with_upgrade("# New\n", split_at_upgrade(&page).1), format!("# New\n\n{section}"));
+        assert_eq!(with_upgrade("# New\n", split_at_upgrade("# Page\n").1), "# New\n");
+    }
 
     #[test]
     fn a_row_shows_its_target_its_ratio_and_whether_it_holds() {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::child::kib_of;
 use super::report::Row;
 use super::{Bench, Server, median};
 use crate::Failure;
@@ -30,22 +31,6 @@ pub(super) fn idle_memory(server: &Server) -> Result<Row, Failure> {
     let path = format!("/proc/{}/status", server.pid());
     let status = std::fs::read_to_string(&path)
         .map_err(|error| Failure::new(format!("could not read {path}: {error}")))?;
-    let kib = resident_kib(&status).ok_or_else(|| Failure::new(format!("{path} does not tell VmRSS")))?;
+    let kib = kib_of(&status, "VmRSS:").ok_or_else(|| Failure::new(format!("{path} does not tell VmRSS")))?;
     Ok(Row::at_most("idle resident memory", kib as f64 / 1024.0, 30.0, "MiB"))
-}
-
-fn resident_kib(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::resident_kib;
-
-    #[test]
-    fn resident_memory_is_read_from_the_kernels_words() {
-        assert_eq!(resident_kib("Name:\tfreehold\nVmRSS:\t   20480 kB\nThreads:\t9\n"), Some(20_480));
-        assert_eq!(resident_kib("Name:\tfreehold\n"), None);
-    }
 }
