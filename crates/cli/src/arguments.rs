@@ -3,6 +3,7 @@
 mod cleanup;
 mod session;
 mod task;
+mod upgrade;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use cleanup::CleanupCommand;
 pub(crate) use session::{DeleteSession, SendPrompt, SessionCommand, StartSession};
+pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
 pub(crate) use task::{CloseTask, NewTask, StartTask, TaskCommand, TaskDiff};
 
 /// The port of a server that was not given another.
@@ -57,7 +59,7 @@ pub(crate) struct GlobalOptions {
     #[arg(long, global = true, help_heading = EVERY_COMMAND, value_name = "DIR", env = "FREEHOLD_HOME", hide_env_values = true)]
     pub(crate) home: Option<PathBuf>,
     /// The database: a file, or postgres://USER:PASSWORD@HOST/DATABASE; by default a file in the home folder
-    #[arg(long, global = true, help_heading = EVERY_COMMAND, value_name = "URL", env = "FREEHOLD_DATABASE", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = EVERY_COMMAND, value_name = "URL", visible_alias = "db", env = "FREEHOLD_DATABASE", hide_env_values = true)]
     pub(crate) database: Option<String>,
     /// Print one JSON document on standard output; errors go as JSON to standard error
     #[arg(long, global = true, help_heading = EVERY_COMMAND)]
@@ -97,6 +99,11 @@ pub(crate) enum Command {
     /// See and decide about workspaces that are being given back
     #[command(subcommand)]
     Cleanup(CleanupCommand),
+    /// Make an older database Freehold's own, completely or not at all
+    Upgrade(UpgradeOptions),
+    /// Take over from another program
+    #[command(subcommand)]
+    Import(ImportCommand),
     /// Play a task's whole life and verify every step on disk
     Demo(DemoOptions),
     /// Check this machine, the home folder and the database
@@ -136,11 +143,14 @@ pub(crate) struct ServeOptions {
     /// Register a small sample repository, unless one is registered already
     #[arg(long)]
     pub(crate) sample: bool,
+    /// Refuse an older database and show what an upgrade would do, instead of upgrading it
+    #[arg(long)]
+    pub(crate) no_upgrade: bool,
 }
 
 impl Default for ServeOptions {
     fn default() -> Self {
-        Self { port: DEFAULT_PORT, no_open: false, sample: false }
+        Self { port: DEFAULT_PORT, no_open: false, sample: false, no_upgrade: false }
     }
 }
 

@@ -6,11 +6,13 @@ pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod demo_agent;
 pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod openapi;
 pub(crate) mod repo;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod task;
+pub(crate) mod upgrade;
 
 use crate::arguments::{Arguments, Command, GlobalOptions, ServeOptions};
 use crate::compose::Setup;
@@ -22,7 +24,7 @@ use crate::output::Output;
 /// Carries out the command line.
 pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
     let global = &arguments.global;
-    let setup = || setup(global);
+    let setup = || setup(global, output);
     match arguments.command {
         None => serve::run(&setup()?, &ServeOptions::default(), output),
         Some(Command::Serve(options)) => serve::run(&setup()?, &options, output),
@@ -32,6 +34,8 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
         Some(Command::Agent(command)) => connected(&setup()?, |to| agent::run(to, command, output)),
         Some(Command::Cleanup(command)) => connected(&setup()?, |to| cleanup::run(to, &command, output)),
         Some(Command::Demo(options)) => demo::run(&options, database_on_command_line(global), output),
+        Some(Command::Upgrade(options)) => upgrade::run(&setup()?, &options, output),
+        Some(Command::Import(command)) => import::run(&command, output),
         Some(Command::Doctor) => doctor::run(&setup()?, output),
         Some(Command::Completions { shell }) => completions::run(shell, output),
         Some(Command::Openapi) => openapi::run(output),
@@ -39,14 +43,16 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
     }
 }
 
-fn setup(global: &GlobalOptions) -> Result<Setup, Failure> {
+fn setup(global: &GlobalOptions, output: Output) -> Result<Setup, Failure> {
     let home = Home::locate(global.home.as_deref())?;
     let database = home.database(global.database.as_deref())?;
     Ok(Setup {
         home,
         database,
         is_database_named: global.database.is_some(),
+        may_upgrade: false,
         agent_handshake_ms: global.agent_handshake_ms,
+        output,
     })
 }
 
@@ -54,7 +60,10 @@ fn setup(global: &GlobalOptions) -> Result<Setup, Failure> {
 /// that is always set must not choose it.
 fn database_on_command_line(global: &GlobalOptions) -> Option<&str> {
     let mut words = std::env::args_os();
-    let is_named = words.any(|word| word.to_string_lossy().split('=').next() == Some("--database"));
+    let is_named = words.any(|word| {
+        let word = word.to_string_lossy();
+        matches!(word.split('=').next(), Some("--database" | "--db"))
+    });
     global.database.as_deref().filter(|_| is_named)
 }
 

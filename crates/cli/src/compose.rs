@@ -10,11 +10,14 @@ use freehold_engine::system::{RandomIds, SystemClock};
 use freehold_engine::{Engine, EngineOptions};
 use freehold_git::Git;
 use freehold_server::{AccessToken, ServerOptions};
+use freehold_store::upgrade::Resolutions;
 use freehold_store::{DatabaseUrl, HomeLock, Store, StoreOptions};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::{Exit, Failure};
 use crate::home::{Home, ServerRecord};
+use crate::initialise::initialise;
+use crate::output::Output;
 
 const AGENT_STOP_GRACE_MS: u64 = 5_000;
 
@@ -27,8 +30,12 @@ pub(crate) struct Setup {
     pub(crate) database: DatabaseUrl,
     /// Whether the database was named, not taken from the home folder.
     pub(crate) is_database_named: bool,
+    /// Whether an older database may be upgraded as the server starts.
+    pub(crate) may_upgrade: bool,
     /// How long an agent may take to answer the greeting, in milliseconds.
     pub(crate) agent_handshake_ms: u64,
+    /// Who is told of an upgrade.
+    pub(crate) output: Output,
 }
 
 /// A server that answers.
@@ -49,10 +56,13 @@ impl RunningServer {
         let lock = HomeLock::acquire(home.root())?;
         home.create()?;
         let token = home.require_token()?;
-        let reserved = reserve(port)?;
+        // Not held while the database is upgraded: who asks meanwhile is refused and need not wait.
+        drop(reserve(port)?);
         let (database, scratch) = (setup.database.clone(), home.scratch());
+        let (may_upgrade, output) = (setup.may_upgrade, setup.output);
         let (store, git) = tokio::task::spawn_blocking(move || {
             let git = Git::open(&scratch)?;
+            initialise(&database, may_upgrade, Resolutions::default(), output)?;
             let store = Store::open(&database, StoreOptions::default())?;
             Ok::<_, Failure>((store, git))
         })
@@ -65,7 +75,6 @@ impl RunningServer {
             Engine::start(store.clone(), git, Arc::new(SystemClock), Arc::new(RandomIds), options).await?;
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let options = ServerOptions { listen, token: token.clone(), home: home.root().to_owned() };
-        drop(reserved);
         match freehold_server::serve(engine.clone(), options).await {
             Ok(doors) => {
                 Ok(Self { address: doors.address(), token, home, engine, store, doors, _lock: lock })
@@ -144,7 +153,7 @@ impl EndSignals {
     }
 }
 
-/// Takes a port before anything else is done, so that a taken one is told at once.
+/// Takes a port before anything else is done, so that a taken one is told before anything is changed.
 fn reserve(port: u16) -> Result<TcpListener, Failure> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     TcpListener::bind(address).map_err(|error| {

@@ -138,9 +138,28 @@ impl From<freehold_store::StoreError> for Failure {
             StoreError::NotFreehold { .. } | StoreError::UnknownSchema { .. } => {
                 (Exit::Failure, "database_not_usable", "name another database with --database")
             }
+            StoreError::UpgradeNeeded { .. } => (
+                Exit::NeedsDecision,
+                "upgrade_needed",
+                "upgrade it with: freehold upgrade (with --plan to look first), or start: freehold serve",
+            ),
+            StoreError::UpgradeConflicts { .. } => (
+                Exit::NeedsDecision,
+                "upgrade_conflicts",
+                "answer with: freehold upgrade --resolve CONFLICT=CHOICE …; until then nothing changes",
+            ),
+            StoreError::Resolution(_) => (Exit::Usage, "invalid_resolution", ""),
+            StoreError::InUse { .. } => (Exit::Conflict, "database_in_use", ""),
+            StoreError::Snapshot { .. } => {
+                (Exit::Failure, "no_snapshot", "make room on the disk, or make the folder writable")
+            }
             _ => (Exit::Failure, "database", ""),
         };
-        Self::new(exit, code, error.to_string()).hint(hint)
+        let message = match &error {
+            StoreError::UpgradeNeeded { plan, .. } => format!("{error}\n\n{plan}"),
+            _ => error.to_string(),
+        };
+        Self::new(exit, code, message).hint(hint)
     }
 }
 

@@ -7,6 +7,7 @@ mod connection;
 mod conversation;
 mod failure;
 mod home;
+mod initialise;
 mod lookup;
 mod made_repository;
 mod output;

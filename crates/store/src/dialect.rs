@@ -86,6 +86,15 @@ impl Database {
         }
     }
 
+    /// Opens the connection that upgrades: it waits long for its turn, writes through to the disk, and does not
+    /// enforce foreign keys while tables are swapped. PostgreSQL has no such modes.
+    pub(crate) fn connect_to_upgrade(&self) -> Result<Connection, StoreError> {
+        match self {
+            Self::Sqlite(database) => database.connect_to_upgrade().map(Connection::Sqlite),
+            Self::Postgres(database) => database.connect().map(Connection::Postgres),
+        }
+    }
+
     /// Starts the thread that hears of events committed by other servers; SQLite has no other servers.
     pub(crate) fn listen(
         self: &Arc<Self>,
@@ -103,6 +112,11 @@ impl Database {
         };
         std::thread::Builder::new().name("freehold-store-listen".to_owned()).spawn(listen).map(Some)
     }
+}
+
+/// Copies an SQLite database, whatever its journal holds, to a path where no file is.
+pub(crate) fn copy_database(from: &std::path::Path, to: &std::path::Path) -> Result<(), StoreError> {
+    sqlite::copy_database(from, to)
 }
 
 /// An open connection.
@@ -190,6 +204,43 @@ impl Connection {
         }
     }
 
+    /// Runs SQL of one use; gives the number of rows changed.
+    pub(crate) fn execute_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        match self {
+            Self::Sqlite(connection) => connection.execute_text(sql, values),
+            Self::Postgres(connection) => connection.execute_text(sql, values),
+        }
+    }
+
+    /// Runs SQL of one use and shows each row of its result.
+    pub(crate) fn query_text(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        each: &mut dyn FnMut(Row<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(connection) => connection.query_text(sql, values, each),
+            Self::Postgres(connection) => connection.query_text(sql, values, each),
+        }
+    }
+
+    /// A number that is another one after every commit of another connection; always 0 on PostgreSQL.
+    pub(crate) fn data_version(&mut self) -> Result<i64, StoreError> {
+        match self {
+            Self::Sqlite(connection) => connection.data_version(),
+            Self::Postgres(_) => Ok(0),
+        }
+    }
+
+    /// Writes a whole copy of an SQLite database to a path where no file is.
+    pub(crate) fn copy_into(&mut self, path: &std::path::Path) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(connection) => connection.copy_into(path),
+            Self::Postgres(_) => Err(StoreError::database("copy the database", "it is not a file")),
+        }
+    }
+
     /// Prepares a statement without running it.
     pub(crate) fn prepare(&mut self, statement: &Statement) -> Result<(), StoreError> {
         match self {
@@ -231,6 +282,17 @@ impl Row<'_> {
         match self {
             Self::Sqlite(row) => sqlite::int(row, column),
             Self::Postgres(row) => postgres::int(row, column),
+        }
+    }
+
+    /// Nanoseconds since 1970-01-01T00:00:00Z.
+    pub(crate) fn nanoseconds(&self, column: usize) -> Result<Option<i128>, String> {
+        match self {
+            Self::Sqlite(row) => sqlite::nanoseconds(row, column),
+            Self::Postgres(row) => {
+                let instant = postgres::instant(row, column)?;
+                Ok(instant.map(|instant| i128::from(instant.as_micros()) * 1_000))
+            }
         }
     }
 

@@ -35,8 +35,14 @@ pub enum StoreError {
     },
     /// The database was written by a version that this one does not know; it was left unchanged.
     #[error(
-        "{url} has schema version {found:?}, and this program knows version {known}; nothing was changed \
-         (use the version that wrote it, or a newer one)"
+        "{url} has schema version {found:?}, written by Freehold {writer}; this is Freehold {program}, which \
+         knows version {known}. Nothing was changed: use the version that wrote it or a newer one, or go back to \
+         {snapshot}",
+        program = env!("CARGO_PKG_VERSION"),
+        snapshot = match snapshot.as_str() {
+            "" => "your own backup from before the upgrade",
+            path => path,
+        },
     )]
     UnknownSchema {
         /// The database, without its password.
@@ -45,6 +51,56 @@ pub enum StoreError {
         found: String,
         /// The version this program writes.
         known: i64,
+        /// The version of the program that wrote it.
+        writer: String,
+        /// The snapshot from before its upgrade; empty when none is recorded.
+        snapshot: String,
+    },
+    /// The database is an old one and may not be upgraded here; it was left unchanged.
+    #[error("{url} is {shape}; it must be upgraded first, and nothing was changed", shape = plan.shape.describe())]
+    UpgradeNeeded {
+        /// The database, without its password.
+        url: String,
+        /// What an upgrade would do.
+        plan: Box<crate::upgrade::Plan>,
+    },
+    /// Rows contradict each other where no rule decides; nothing was changed.
+    #[error(
+        "{url} cannot be upgraded before a person answers {count} {questions}; nothing was changed\n\n{texts}",
+        count = conflicts.len(),
+        questions = if conflicts.len() == 1 { "question" } else { "questions" },
+        texts = conflicts.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+    )]
+    UpgradeConflicts {
+        /// The database, without its password.
+        url: String,
+        /// What a person must decide.
+        conflicts: Vec<crate::upgrade::Conflict>,
+    },
+    /// An answer to a conflict cannot be used; nothing was changed.
+    #[error("{0}; nothing was changed")]
+    Resolution(#[from] crate::upgrade::InvalidResolution),
+    /// An upgrade did not pass its own checks, and was rolled back.
+    #[error("the upgrade was called off, because a check failed: {what}; the database is as it was")]
+    UpgradeCheck {
+        /// What was found.
+        what: String,
+    },
+    /// The snapshot before an upgrade could not be made; nothing was changed.
+    #[error("cannot make the snapshot {path} before the upgrade: {source}; nothing was changed", path = path.display())]
+    Snapshot {
+        /// The file or folder concerned.
+        path: std::path::PathBuf,
+        /// Why.
+        source: Cause,
+    },
+    /// Another program works with the database; nothing was changed.
+    #[error("{url} is in use: {holder}; stop it first. Nothing was changed")]
+    InUse {
+        /// The database, without its password.
+        url: String,
+        /// Who uses it.
+        holder: String,
     },
     /// A statement or transaction failed.
     #[error("cannot {operation}: {source}")]

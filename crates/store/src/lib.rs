@@ -22,6 +22,7 @@ mod statement;
 mod store;
 pub mod task;
 mod transaction;
+pub mod upgrade;
 mod url;
 mod value;
 mod worker;

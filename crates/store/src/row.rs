@@ -60,6 +60,12 @@ impl<'r> Fields<'r> {
         self.row.instant(column).map_err(|found| self.corrupt(column, &found))
     }
 
+    /// Reads nanoseconds since 1970; none also for what cannot be read.
+    pub(crate) fn moment(&mut self) -> Result<Option<i128>, StoreError> {
+        let column = self.advance();
+        Ok(self.row.nanoseconds(column).unwrap_or_default())
+    }
+
     /// Reads an id or a state word.
     pub(crate) fn parse<T: FromStr>(&mut self) -> Result<T, StoreError> {
         let column = self.next;

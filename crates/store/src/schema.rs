@@ -1,7 +1,9 @@
 //! The schema: one portable script, run whole on an empty database.
 //!
 //! A database is Freehold's when it has the table `freehold_meta` with a schema version. Any other database
-//! that holds tables is left exactly as it was found.
+//! that holds tables is left exactly as it was found; the upgrade looks at those it knows first.
+
+pub(crate) mod script;
 
 use std::sync::Arc;
 
@@ -15,7 +17,7 @@ use crate::{DatabaseUrl, StoreError, Tx};
 pub(crate) const VERSION: i64 = 1;
 
 /// The whole schema.
-const SCRIPT: &str = include_str!("schema/freehold.sql");
+pub(crate) const SCRIPT: &str = include_str!("schema/freehold.sql");
 
 /// How many tables of a foreign database are named in the refusal.
 const TABLES_NAMED: usize = 5;
@@ -26,8 +28,9 @@ statements! {
         WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY table_name*/";
     // Two servers may find the same database empty at once; SQLite's write transaction keeps the second out.
     LOCK = "SELECT 1/*pg  FROM (SELECT pg_advisory_xact_lock(7363217450)) AS held*/";
-    FIND_VERSION = "SELECT key, value FROM freehold_meta WHERE key = 'schema_version'";
-    INSERT_VERSION = "INSERT INTO freehold_meta (key, value) VALUES ('schema_version', $1)";
+    FIND_META = "SELECT key, value FROM freehold_meta WHERE key = $1";
+    SET_META = "INSERT INTO freehold_meta (key, value) VALUES ($1, $2) \
+                ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 }
 
 /// Opens the first connection to a database that has the schema from then on.
@@ -40,7 +43,7 @@ pub(crate) fn establish(database: &Arc<Database>, url: &DatabaseUrl) -> Result<C
         tx.rows(&LOCK, params![], "", |_| Ok(()))?;
         if !is_established(tx, url)? {
             tx.script(SCRIPT)?;
-            tx.execute(&INSERT_VERSION, params![VERSION.to_string()])?;
+            write_version(tx, None)?;
         }
         Ok(())
     })?;
@@ -54,17 +57,42 @@ fn is_established(tx: &mut Tx<'_>, url: &DatabaseUrl) -> Result<bool, StoreError
         return Ok(false);
     }
     if !tables.iter().any(|table| table == "freehold_meta") {
-        return Err(StoreError::NotFreehold { url: url.to_string(), tables: name_some(&tables) });
+        return Err(not_freehold(url, &tables));
     }
-    let version = tx.row(&FIND_VERSION, params![], "freehold_meta", |fields| {
+    check_version(tx, url).map(|()| true)
+}
+
+/// Records the version of the schema, the program that wrote it, and the snapshot from before its upgrade.
+pub(crate) fn write_version(tx: &mut Tx<'_>, snapshot: Option<&str>) -> Result<(), StoreError> {
+    tx.execute(&SET_META, params!["schema_version", VERSION.to_string()])?;
+    tx.execute(&SET_META, params!["written_by", env!("CARGO_PKG_VERSION")])?;
+    match snapshot {
+        Some(path) => tx.execute(&SET_META, params!["snapshot", path]).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Fails unless the schema has the version of this program.
+pub(crate) fn check_version(tx: &mut Tx<'_>, url: &DatabaseUrl) -> Result<(), StoreError> {
+    let found = meta(tx, "schema_version")?;
+    if found == VERSION.to_string() {
+        return Ok(());
+    }
+    let (writer, snapshot) = (meta(tx, "written_by")?, meta(tx, "snapshot")?);
+    Err(StoreError::UnknownSchema { url: url.to_string(), found, known: VERSION, writer, snapshot })
+}
+
+fn meta(tx: &mut Tx<'_>, key: &str) -> Result<String, StoreError> {
+    let value = tx.row(&FIND_META, params![key], "freehold_meta", |fields| {
         fields.text()?;
         fields.text()
     })?;
-    let found = version.unwrap_or_default();
-    if found == VERSION.to_string() {
-        return Ok(true);
-    }
-    Err(StoreError::UnknownSchema { url: url.to_string(), found, known: VERSION })
+    Ok(value.unwrap_or_default())
+}
+
+/// The refusal of a database that belongs to another program.
+pub(crate) fn not_freehold(url: &DatabaseUrl, tables: &[String]) -> StoreError {
+    StoreError::NotFreehold { url: url.to_string(), tables: name_some(tables) }
 }
 
 fn name_some(tables: &[String]) -> String {

@@ -4,7 +4,7 @@
 //! What one engine alone understands stands in a mark, `/*pg FOR UPDATE*/` or `/*sqlite …*/`.
 
 use crate::{agent, cleanup, creation, environment, event, message, node, repository, schema, session, task};
-use crate::{workflow, workspace};
+use crate::{upgrade, workflow, workspace};
 
 /// One SQL statement.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Statement> {
         session::STATEMENTS,
         task::STATEMENTS,
         task::list::STATEMENTS,
+        upgrade::catalog::STATEMENTS,
+        upgrade::swap::STATEMENTS,
         workflow::STATEMENTS,
         workspace::STATEMENTS,
     ]

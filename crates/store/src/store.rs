@@ -44,11 +44,7 @@ impl Store {
     /// Opens a database; blocking. Makes the schema when the database is empty, and refuses, unchanged, one
     /// that belongs to another program.
     pub fn open(url: &DatabaseUrl, options: StoreOptions) -> Result<Self, StoreError> {
-        // On a thread of its own: the PostgreSQL client must not be used on a thread of an async runtime.
-        std::thread::scope(|scope| {
-            let opened = scope.spawn(|| open(url, options)).join();
-            opened.unwrap_or_else(|_| Err(StoreError::Panicked { message: format!("while opening {url}") }))
-        })
+        apart(url, || open(url, options))
     }
 
     /// Runs a closure in a transaction that may write. `Err` rolls back; dropping the future does not.
@@ -121,6 +117,18 @@ impl Drop for Shared {
     fn drop(&mut self) {
         self.stop_listening.store(true, Ordering::Relaxed);
     }
+}
+
+/// Runs something on a thread of its own: the PostgreSQL client must not be used on a thread of an async
+/// runtime.
+pub(crate) fn apart<T: Send>(
+    url: &DatabaseUrl,
+    work: impl FnOnce() -> Result<T, StoreError> + Send,
+) -> Result<T, StoreError> {
+    std::thread::scope(|scope| {
+        let done = scope.spawn(work).join();
+        done.unwrap_or_else(|_| Err(StoreError::Panicked { message: format!("while opening {url}") }))
+    })
 }
 
 fn open(url: &DatabaseUrl, options: StoreOptions) -> Result<Store, StoreError> {

@@ -89,6 +89,36 @@ impl Tx<'_> {
         Ok(self.rows(statement, values, table, read)?.pop())
     }
 
+    /// Runs SQL that is put together from names of tables and columns, for the upgrade; gives the number of rows
+    /// changed.
+    pub(crate) fn execute_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let outcome = self.connection.execute_text(sql, values);
+        self.note(outcome)
+    }
+
+    /// As [`Self::rows`], for SQL as of [`Self::execute_text`].
+    pub(crate) fn rows_of_text<T>(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        table: &'static str,
+        mut read: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut found = Vec::new();
+        let mut each = |row: Row<'_>| {
+            found.push(read(&mut Fields::new(row, table))?);
+            Ok(())
+        };
+        let outcome = self.connection.query_text(sql, values, &mut each);
+        self.note(outcome)?;
+        Ok(found)
+    }
+
+    /// A number that is another one after every commit of another connection; always 0 on PostgreSQL.
+    pub(crate) fn data_version(&mut self) -> Result<i64, StoreError> {
+        self.connection.data_version()
+    }
+
     /// Runs a script of several statements with marks.
     pub(crate) fn script(&mut self, sql: &str) -> Result<(), StoreError> {
         let outcome = self.connection.script(sql);

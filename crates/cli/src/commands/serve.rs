@@ -22,6 +22,7 @@ struct Started<'a> {
 
 /// Carries out the command.
 pub(crate) fn run(setup: &Setup, options: &ServeOptions, output: Output) -> Result<(), Failure> {
+    let setup = &Setup { may_upgrade: !options.no_upgrade, ..setup.clone() };
     let runtime = runtime()?;
     let server = runtime.block_on(RunningServer::start(setup, options.port))?;
     let signals = runtime.block_on(async { EndSignals::listen() })?;

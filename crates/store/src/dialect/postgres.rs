@@ -78,10 +78,9 @@ impl Connection {
     }
 
     pub(super) fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
-        let operation = || sql.lines().next().unwrap_or_default().to_owned();
         self.client
             .batch_execute(sql)
-            .map_err(|error| StoreError::database(operation(), Explained::new(&error)))
+            .map_err(|error| StoreError::database(render::title(sql), Explained::new(&error)))
     }
 
     pub(super) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<u64, StoreError> {
@@ -116,6 +115,24 @@ impl Connection {
         let bound = bind(&prepared, values);
         let rows =
             self.client.query(&prepared, &borrowed(&bound)).map_err(|error| run_error(statement, &error))?;
+        rows.iter().try_for_each(|row| each(Row::Postgres(row)))
+    }
+
+    pub(super) fn execute_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let failed = |error: postgres::Error| StoreError::database(render::title(sql), Explained::new(&error));
+        let prepared = self.client.prepare(&render::statement(sql, super::Engine::Postgres)).map_err(failed)?;
+        self.client.execute(&prepared, &borrowed(&bind(&prepared, values))).map_err(failed)
+    }
+
+    pub(super) fn query_text(
+        &mut self,
+        sql: &str,
+        values: &[Value<'_>],
+        each: &mut dyn FnMut(Row<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |error: postgres::Error| StoreError::database(render::title(sql), Explained::new(&error));
+        let prepared = self.client.prepare(&render::statement(sql, super::Engine::Postgres)).map_err(failed)?;
+        let rows = self.client.query(&prepared, &borrowed(&bind(&prepared, values))).map_err(failed)?;
         rows.iter().try_for_each(|row| each(Row::Postgres(row)))
     }
 

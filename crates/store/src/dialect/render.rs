@@ -22,6 +22,11 @@ pub(super) fn statement(sql: &str, engine: Engine) -> String {
     }
 }
 
+/// What an error says was tried: the first line of the SQL.
+pub(super) fn title(sql: &str) -> String {
+    sql.trim_start().lines().next().unwrap_or_default().to_owned()
+}
+
 /// Repeats the row after `VALUES` so that an `INSERT` stores `rows` rows of `columns` values each.
 pub(super) fn insert_many(sql: &str, columns: usize, rows: usize) -> String {
     let head = sql.split("VALUES").next().unwrap_or_default();

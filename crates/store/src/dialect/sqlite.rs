@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use freehold_domain::clock::Timestamp;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{OpenFlags, ToSql};
 
@@ -19,6 +20,12 @@ const STATEMENT_CACHE: usize = 256;
 
 /// How long a connection waits for another process's lock, for example of a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5_000);
+
+/// How long an upgrade waits for its turn, for example while another process upgrades the same file.
+const UPGRADE_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How many pages a copy reads before others may have their turn.
+const PAGES_PER_COPY: i32 = 4_096;
 
 /// How soon a lock that SQLite does not wait for is tried again.
 const BUSY_POLL: Duration = Duration::from_millis(10);
@@ -56,6 +63,26 @@ impl Database {
         Ok(connection)
     }
 
+    pub(super) fn connect_to_upgrade(&self) -> Result<Connection, StoreError> {
+        let connection = self.connect(Mode::Write)?;
+        let settle = || {
+            connection.connection.busy_timeout(UPGRADE_TIMEOUT)?;
+            connection.connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.connection.pragma_update(None, "foreign_keys", false)?;
+            connection.connection.create_scalar_function(
+                "utf16_surplus",
+                1,
+                FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC,
+                |context| {
+                    let text = context.get_raw(0).as_str().unwrap_or_default();
+                    Ok(text.chars().filter(|character| character.len_utf16() == 2).count() as i64)
+                },
+            )
+        };
+        settle().map_err(|error| open_error(&self.path, error))?;
+        Ok(connection)
+    }
+
     fn open(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || {
@@ -66,6 +93,18 @@ impl Database {
         };
         open().map_err(|error: rusqlite::Error| open_error(&self.path, error))
     }
+}
+
+/// Copies a database page by page through SQLite's backup interface; the original is opened for reading only.
+pub(super) fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
+    let open = |path: &Path, flags| {
+        rusqlite::Connection::open_with_flags(path, flags).map_err(|error| open_error(path, error))
+    };
+    let source = open(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut target = open(to, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    let copied = rusqlite::backup::Backup::new(&source, &mut target)
+        .and_then(|backup| backup.run_to_completion(PAGES_PER_COPY, Duration::ZERO, None));
+    copied.map_err(|error| StoreError::database(format!("copy {}", from.display()), error))
 }
 
 fn open_error(path: &Path, cause: impl Into<crate::Cause>) -> StoreError {
@@ -107,8 +146,18 @@ impl Connection {
     }
 
     pub(super) fn batch(&self, sql: &str) -> Result<(), StoreError> {
-        let operation = || sql.lines().next().unwrap_or_default().to_owned();
-        self.connection.execute_batch(sql).map_err(|error| StoreError::database(operation(), error))
+        self.connection.execute_batch(sql).map_err(|error| StoreError::database(render::title(sql), error))
+    }
+
+    pub(super) fn data_version(&self) -> Result<i64, StoreError> {
+        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
+        version.map_err(|error| StoreError::database("read the data version", error))
+    }
+
+    pub(super) fn copy_into(&self, path: &Path) -> Result<(), StoreError> {
+        let text = path.to_str().ok_or_else(|| StoreError::database("copy the database", "its path is not UTF-8"))?;
+        let failed = |error: rusqlite::Error| StoreError::Snapshot { path: path.to_owned(), source: error.into() };
+        self.connection.execute("VACUUM INTO ?1", [text]).map(drop).map_err(failed)
     }
 
     pub(super) fn rollback(&self) -> Result<(), StoreError> {
@@ -132,6 +181,32 @@ impl Connection {
     ) -> Result<(), StoreError> {
         let failed = |error| run_error(statement, error);
         let mut prepared = self.cached(statement).map_err(failed)?;
+        bind(&mut prepared, values).map_err(failed)?;
+        let mut rows = prepared.raw_query();
+        while let Some(row) = rows.next().map_err(failed)? {
+            each(Row::Sqlite(row))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn execute_text(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+        let run = || {
+            let mut prepared = self.connection.prepare_cached(&render::statement(sql, super::Engine::Sqlite))?;
+            bind(&mut prepared, values)?;
+            prepared.raw_execute()
+        };
+        run().map(|rows| rows as u64).map_err(|error| StoreError::database(render::title(sql), error))
+    }
+
+    pub(super) fn query_text(
+        &self,
+        sql: &str,
+        values: &[Value<'_>],
+        each: &mut dyn FnMut(Row<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |error| StoreError::database(render::title(sql), error);
+        let rendered = render::statement(sql, super::Engine::Sqlite);
+        let mut prepared = self.connection.prepare_cached(&rendered).map_err(failed)?;
         bind(&mut prepared, values).map_err(failed)?;
         let mut rows = prepared.raw_query();
         while let Some(row) = rows.next().map_err(failed)? {
@@ -203,12 +278,16 @@ fn instant_text(instant: Timestamp) -> rusqlite::Result<String> {
 /// Reads the text of an instant in any of the shapes that databases hold: with an offset, with `Z`, with a
 /// `T`, and without a zone, which means UTC.
 fn parse_instant(text: &str) -> Option<Timestamp> {
+    parse(text).map(|instant| Timestamp::from_micros(instant.as_microsecond()))
+}
+
+fn parse(text: &str) -> Option<jiff::Timestamp> {
+    let text = text.trim();
     if let Ok(instant) = text.parse::<jiff::Timestamp>() {
-        return Some(Timestamp::from_micros(instant.as_microsecond()));
+        return Some(instant);
     }
     let local: jiff::civil::DateTime = text.parse().ok()?;
-    let instant = jiff::tz::TimeZone::UTC.to_timestamp(local).ok()?;
-    Some(Timestamp::from_micros(instant.as_microsecond()))
+    jiff::tz::TimeZone::UTC.to_timestamp(local).ok()
 }
 
 pub(super) fn column_name(row: &rusqlite::Row<'_>, column: usize) -> String {
@@ -235,6 +314,13 @@ pub(super) fn instant(row: &rusqlite::Row<'_>, column: usize) -> Result<Option<T
     match text(row, column)? {
         None => Ok(None),
         Some(text) => parse_instant(&text).map(Some).ok_or(text),
+    }
+}
+
+pub(super) fn nanoseconds(row: &rusqlite::Row<'_>, column: usize) -> Result<Option<i128>, String> {
+    match text(row, column)? {
+        None => Ok(None),
+        Some(text) => parse(&text).map(|instant| Some(instant.as_nanosecond())).ok_or(text),
     }
 }
 

@@ -1,0 +1,139 @@
+//! The snapshot of an SQLite database before it is upgraded: complete on disk before anything changes, and never
+//! overwritten or removed by a later attempt.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use freehold_domain::clock::Timestamp;
+
+use crate::StoreError;
+
+/// A snapshot on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Snapshot {
+    pub(super) path: PathBuf,
+    /// Whether this attempt made it; an equal one of an earlier attempt is used again.
+    pub(super) is_new: bool,
+}
+
+/// Takes a snapshot of the database file; `copy_into` writes a whole copy to the path that it is given.
+pub(super) fn take(
+    database: &Path,
+    now: Timestamp,
+    copy_into: impl FnOnce(&Path) -> Result<(), StoreError>,
+) -> Result<Snapshot, StoreError> {
+    let folder = database.parent().unwrap_or(Path::new(".")).join("backups");
+    let failed = |path: &Path, source: io::Error| StoreError::Snapshot { path: path.to_owned(), source: source.into() };
+    std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
+    let prefix = prefix(database);
+    let draft = folder.join(format!(".{prefix}{}.partial", std::process::id()));
+    let earlier = earlier(&folder, &prefix).map_err(|error| failed(&folder, error))?;
+    let outcome = copy_into(&draft).and_then(|()| keep(&draft, &folder, &prefix, now, &earlier));
+    if outcome.is_err() || draft.exists() {
+        // What is left over is only a copy; the error that matters is the one already there.
+        let _ = std::fs::remove_file(&draft);
+    }
+    outcome
+}
+
+/// Puts a finished copy in place, unless an equal one is there.
+fn keep(
+    draft: &Path,
+    folder: &Path,
+    prefix: &str,
+    now: Timestamp,
+    earlier: &[PathBuf],
+) -> Result<Snapshot, StoreError> {
+    let failed = |source: io::Error| StoreError::Snapshot { path: draft.to_owned(), source: source.into() };
+    File::open(draft).and_then(|file| file.sync_all()).map_err(failed)?;
+    for path in earlier {
+        if is_equal(draft, path).map_err(failed)? {
+            return Ok(Snapshot { path: path.clone(), is_new: false });
+        }
+    }
+    let stamp: String = now.to_string().chars().filter(|c| c.is_ascii_alphanumeric()).take(15).collect();
+    let names = std::iter::once(String::new()).chain((2..).map(|number| format!("-{number}")));
+    for suffix in names {
+        let path = folder.join(format!("{prefix}{stamp}Z{suffix}.db"));
+        // A link fails where a rename would replace a file that somebody else just made.
+        match std::fs::hard_link(draft, &path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(_) if !path.exists() => std::fs::rename(draft, &path).map_err(failed)?,
+            Err(error) => return Err(failed(error)),
+        }
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        return Ok(Snapshot { path, is_new: true });
+    }
+    Err(failed(io::ErrorKind::AlreadyExists.into()))
+}
+
+fn prefix(database: &Path) -> String {
+    let stem = database.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    format!("before-freehold-{stem}-")
+}
+
+fn earlier(folder: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(prefix) {
+            paths.push(entry.path());
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn is_equal(one: &Path, other: &Path) -> io::Result<bool> {
+    let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut ours, mut theirs) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let (mut one, mut other) = (BufReader::new(&mut one), BufReader::new(&mut other));
+    loop {
+        let read = one.read(&mut ours)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        other.read_exact(&mut theirs[..read])?;
+        if ours[..read] != theirs[..read] {
+            return Ok(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_equal_snapshot_is_used_again_and_another_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("shop.db");
+        let now = Timestamp::from_micros(1_796_026_500_000_001);
+        let take = |content: &str| take(&database, now, |path| Ok(std::fs::write(path, content).unwrap())).unwrap();
+        let first = take("one");
+        assert!(first.is_new && first.path.ends_with("backups/before-freehold-shop-20261130T081500Z.db"));
+        assert_eq!(take("one"), Snapshot { is_new: false, ..first.clone() });
+        let second = take("two");
+        assert!(second.path.ends_with("backups/before-freehold-shop-20261130T081500Z-2.db"), "{second:?}");
+        assert_eq!(std::fs::read_to_string(&first.path).unwrap(), "one");
+        assert_eq!(take("one").path, first.path);
+        assert_eq!(std::fs::read_dir(folder.path().join("backups")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_copy_that_fails_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_micros(0);
+        let refused = take(&folder.path().join("a.db"), now, |path| {
+            std::fs::write(path, "half").unwrap();
+            Err(StoreError::Closed)
+        });
+        assert!(refused.is_err());
+        assert_eq!(std::fs::read_dir(folder.path().join("backups")).unwrap().count(), 0);
+    }
+}
