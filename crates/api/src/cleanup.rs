@@ -12,10 +12,13 @@ pub struct CleanupJob {
     pub task_id: String,
     /// The task's title when the job was made.
     pub task_title: String,
-    /// `archive`, `delete`, `failed_creation` and others.
+    /// `archive`, `delete`, `failed_creation` and others; `unknown` for a word of another program.
     pub trigger: String,
     /// `prepared`, `pending`, `running`, `retry_wait`, `needs_decision`, `succeeded`, `failed` or `cancelled`.
     pub state: String,
+    /// Whether another program made it before an upgrade. Its record is not understood, so nothing is removed
+    /// because of it, and it can only be called off (`keep`).
+    pub is_foreign: bool,
     /// How often it was tried.
     pub attempts: i64,
     /// When it is tried next.

@@ -182,6 +182,9 @@ pub struct RepositoryChanges {
     pub branch: String,
     /// The commit that the files are compared with.
     pub base_commit: String,
+    /// The branch whose newest common commit the files are compared with, because no start commit was recorded
+    /// when another program made the worktree; otherwise none.
+    pub inferred_base: Option<String>,
     /// The files, by path.
     pub files: Vec<FileChange>,
     /// Why they cannot be shown; otherwise empty.

@@ -26,10 +26,20 @@ words! {
         EnvironmentReset = "environment_reset",
         /// An attempt to create a workspace failed or was interrupted.
         FailedCreation = "failed_creation",
+        /// Another program's; kept for databases that hold it.
+        Reconcile = "reconcile",
+        /// Stands for a word that this version does not know; a row keeps its word.
+        Unknown = "unknown",
     }
 }
 
 impl CleanupTrigger {
+    /// Reads a stored word.
+    #[must_use]
+    pub fn read(word: &str) -> Self {
+        word.parse().unwrap_or(Self::Unknown)
+    }
+
     /// Whether an unfinished job of this kind forbids new sessions and worktrees for its task. A failed
     /// creation concerns paths that only the failed attempt used, so it does not.
     #[must_use]
@@ -67,6 +77,12 @@ words! {
 }
 
 impl CleanupState {
+    /// Reads a stored word. One that is not known says nothing about what may be done, so a person decides.
+    #[must_use]
+    pub fn read(word: &str) -> Self {
+        word.parse().unwrap_or(Self::NeedsDecision)
+    }
+
     /// Whether nothing more will happen to the job.
     #[must_use]
     pub const fn is_final(self) -> bool {
@@ -114,7 +130,7 @@ pub struct CleanupJob {
     /// How far it has come.
     pub state: CleanupState,
     /// What it gives back; fixed before the task changes.
-    pub snapshot: ResourceSnapshot,
+    pub snapshot: Snapshot,
     /// How often it was tried.
     pub attempts: i64,
     /// When it is tried next.
@@ -135,6 +151,35 @@ pub struct CleanupJob {
     pub updated_at: Timestamp,
     /// When it reached a final state.
     pub completed_at: Option<Timestamp>,
+}
+
+impl CleanupJob {
+    /// What the job gives back; none when another program made the job, because then its record and its reason
+    /// are not understood and nothing may be removed because of it.
+    #[must_use]
+    pub const fn resources(&self) -> Option<&ResourceSnapshot> {
+        match (&self.snapshot, self.trigger) {
+            (_, CleanupTrigger::Reconcile | CleanupTrigger::Unknown) | (Snapshot::Foreign(_), _) => None,
+            (Snapshot::Own(resources), _) => Some(resources),
+        }
+    }
+}
+
+/// The record of what a job gives back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Snapshot {
+    /// Taken by Freehold while the barrier held.
+    Own(ResourceSnapshot),
+    /// Another program's, as it stands in the row.
+    Foreign(String),
+}
+
+impl Snapshot {
+    /// Reads a stored record. Only a text with exactly the fields that Freehold writes is its own.
+    #[must_use]
+    pub fn parse(text: String) -> Self {
+        serde_json::from_str(&text).map_or(Self::Foreign(text), Self::Own)
+    }
 }
 
 /// The right of one worker to work on a job until it expires.
@@ -158,9 +203,16 @@ pub fn retry_delay_ms(attempts: i64) -> i64 {
 
 /// What a cleanup job gives back, taken while the barrier held.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResourceSnapshot {
     /// The environment, when the task owned one.
     pub environment_id: Option<EnvironmentId>,
+    /// The kind of executor that the environment is on; empty without one.
+    #[serde(default)]
+    pub executor_type: String,
+    /// The directory in which the task's agents start; empty without an environment.
+    #[serde(default)]
+    pub workspace_path: String,
     /// The attempt whose traces are removed, for a failed creation.
     pub creation_id: Option<CreationId>,
     /// The server whose file system holds the worktrees.
@@ -173,6 +225,7 @@ pub struct ResourceSnapshot {
 
 /// One worktree of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SnapshotWorktree {
     /// The row that recorded it; none for a failed creation, whose rows were never stored.
     pub environment_repo_id: Option<EnvironmentRepoId>,
@@ -180,15 +233,16 @@ pub struct SnapshotWorktree {
     pub worktree_id: WorktreeId,
     /// The repository.
     pub repository_id: RepositoryId,
-    /// The absolute path of the repository.
+    /// The absolute path of the repository; empty when it is not known any more.
     pub repository_path: String,
     /// The absolute path of the worktree.
     pub path: String,
     /// The branch made for it.
     pub branch: String,
-    /// The commit it was made at.
+    /// The commit it was made at; empty when it was not recorded.
     pub base_commit: String,
-    /// The proof of its identity; none when the attempt died before it was known.
+    /// The proof of its identity; none when the attempt died before it was known, or when another program made
+    /// the worktree.
     pub origin: Option<WorktreeOrigin>,
 }
 
@@ -255,6 +309,16 @@ mod tests {
             assert!(CleanupState::Cancelled.step(*from).is_err());
         }
         assert!(CleanupState::Running.step(CleanupState::Cancelled).is_err());
+    }
+
+    #[test]
+    fn only_a_record_with_exactly_the_own_fields_is_understood() {
+        let own = serde_json::to_string(&ResourceSnapshot::default()).unwrap_or_default();
+        assert_eq!(Snapshot::parse(own.clone()), Snapshot::Own(ResourceSnapshot::default()));
+        let with_more = own.replacen('{', "{\"container\":\"c\",", 1);
+        for foreign in ["", "{}", "null", "[]", "no JSON", r#"{"task":"t"}"#, &with_more] {
+            assert_eq!(Snapshot::parse(foreign.to_owned()), Snapshot::Foreign(foreign.to_owned()));
+        }
     }
 
     #[test]

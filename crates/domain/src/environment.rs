@@ -13,7 +13,8 @@ words! {
         Creating = "creating",
         /// Ready to work in.
         Ready = "ready",
-        /// Given back by an archive; nothing is on disk.
+        /// Given back by an archive; nothing is on disk. Other programs mean by it that their executor does not
+        /// run, so it is believed only where no worktree is owned.
         Stopped = "stopped",
         /// Could not be made or was damaged.
         Failed = "failed",
@@ -29,6 +30,24 @@ words! {
         Merged = "merged",
         /// Given back.
         Deleted = "deleted",
+    }
+}
+
+impl EnvironmentStatus {
+    /// Reads a stored word. One that is not known belongs to another program and says nothing about the disk;
+    /// the environment counts as ready, so that a person sees its workspace and whoever uses it looks first.
+    #[must_use]
+    pub fn read(word: &str) -> Self {
+        word.parse().unwrap_or(Self::Ready)
+    }
+}
+
+impl EnvironmentRepoStatus {
+    /// Reads a stored word. One that is not known belongs to another program; the worktree counts as owned and
+    /// on disk, so that it is neither forgotten nor taken for given back.
+    #[must_use]
+    pub fn read(word: &str) -> Self {
+        word.parse().unwrap_or(Self::Active)
     }
 }
 
@@ -62,7 +81,7 @@ pub struct EnvironmentRepo {
     pub id: EnvironmentRepoId,
     /// The environment.
     pub environment_id: EnvironmentId,
-    /// The repository it is a worktree of.
+    /// The repository it is a worktree of; [`RepositoryId::unnamed`] where none is recorded.
     pub repository_id: RepositoryId,
     /// Tells several branches of one repository apart; empty for the first.
     pub branch_slug: String,

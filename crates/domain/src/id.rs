@@ -119,3 +119,11 @@ ids! {
     /// Identifies a running server and the file system it can reach.
     NodeId("node"),
 }
+
+impl RepositoryId {
+    /// Stands where an older database names no repository; no repository has it.
+    #[must_use]
+    pub fn unnamed() -> Self {
+        Self("(none)".to_owned())
+    }
+}

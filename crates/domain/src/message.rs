@@ -73,7 +73,8 @@ pub struct Message {
     pub kind: MessageKind,
     /// Its text; for a tool call, the title.
     pub content: String,
-    /// What is particular to its kind; see [`ToolCall`], [`Plan`] and [`Permission`].
+    /// What is particular to its kind, always of its shape: [`ToolCall`], [`Plan`] or [`Permission`]; for other
+    /// kinds any object.
     pub metadata: serde_json::Value,
     /// When it was begun.
     pub created_at: Timestamp,

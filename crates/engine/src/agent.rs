@@ -74,6 +74,23 @@ pub(crate) fn require_profile(tx: &mut Tx<'_>, id: &AgentProfileId) -> Result<Ag
     profile.ok_or_else(|| EngineError::NotFound { noun: "agent", id: id.to_string() })
 }
 
+/// Finds the agent profile that a session or a task (`whose`) names; fails when it is absent or when it has no
+/// command, as profiles of older databases may, whose commands were kept elsewhere.
+pub(crate) fn require_startable(
+    tx: &mut Tx<'_>,
+    id: &AgentProfileId,
+    whose: &'static str,
+) -> Result<AgentProfile, EngineError> {
+    let profile = store::agent::find(tx, id)?.ok_or_else(|| EngineError::InvalidField {
+        field: "agent_profile_id",
+        reason: format!("the {whose}'s agent {id} does not exist; open a session with another"),
+    })?;
+    if profile.agent_id != DEMO_AGENT && profile.command.trim().is_empty() {
+        return Err(EngineError::AgentWithoutCommand { name: profile.name });
+    }
+    Ok(profile)
+}
+
 fn check(name: &str, request: &NewAgentProfile) -> Result<(), EngineError> {
     let invalid = |field, reason: &str| Err(EngineError::InvalidField { field, reason: reason.into() });
     if name.is_empty() || name.chars().count() > 200 {

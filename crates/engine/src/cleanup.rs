@@ -10,7 +10,7 @@ pub(crate) mod steps;
 mod target;
 
 use freehold_domain::cleanup::{
-    CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, SnapshotWorktree, Stake, StakeKind,
+    CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, Snapshot, SnapshotWorktree, Stake, StakeKind,
 };
 use freehold_domain::clock::Timestamp;
 use freehold_domain::environment::{EnvironmentRepoStatus, TaskEnvironment};
@@ -21,6 +21,14 @@ use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
 use crate::{Engine, EngineError};
+
+/// Why a job of another program waits for a person.
+const FOREIGN: &str = "made by another program before the upgrade; its record is not understood, \
+                       so nothing was removed";
+
+/// Why such a job can only be called off.
+const FOREIGN_ONLY_KEPT: &str = "it was made by another program before the upgrade and its record is not \
+     understood; call it off (keep), then archive or delete the task again, so that Freehold takes its own inventory";
 
 /// A way to close a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,11 +101,14 @@ impl Engine {
         });
         let (live_sessions, environment, snapshot) = read.await?;
         let stakes = self.assess(&snapshot, action.trigger(), false).await?;
-        let stays = |path: &str| {
+        let stays = |worktree: &&SnapshotWorktree| {
             action == CloseAction::Archive
-                || stakes.iter().any(|stake| stake.kind == StakeKind::Commits && stake.worktree_path == path)
+                || worktree.origin.is_none()
+                || stakes
+                    .iter()
+                    .any(|stake| stake.kind == StakeKind::Commits && stake.worktree_path == worktree.path)
         };
-        let kept = snapshot.worktrees.iter().filter(|worktree| stays(&worktree.path));
+        let kept = snapshot.worktrees.iter().filter(stays);
         let branches_kept = kept.map(|worktree| worktree.branch.clone()).collect();
         let workspace_path = environment.map(|environment| environment.workspace_path).unwrap_or_default();
         Ok(CloseReport { live_sessions, workspace_path, branches_kept, stakes })
@@ -183,6 +194,16 @@ impl Engine {
         write.await
     }
 
+    async fn hand_to_worker(&self, job: CleanupJob) -> Result<(), EngineError> {
+        let now = self.now();
+        let write = self.inner.store.write(move |tx| {
+            store::cleanup::activate(tx, &job.id, now)?;
+            tell(tx, &job, now);
+            Ok::<_, EngineError>(())
+        });
+        write.await
+    }
+
     /// Reads a cleanup job.
     pub async fn cleanup_job(&self, id: CleanupJobId) -> Result<CleanupJob, EngineError> {
         Ok(self.inner.store.read(move |tx| store::cleanup::require(tx, &id)).await?)
@@ -208,8 +229,13 @@ impl Engine {
             };
             job.state.step(next).map_err(|source| EngineError::CleanupStep { job_id: id.clone(), source })?;
             match decision {
+                Decision::Retry | Decision::KeepBranch if job.resources().is_none() => {
+                    return Err(refused(&job, decision, FOREIGN_ONLY_KEPT.into()));
+                }
                 // Called off, the traces of an attempt would belong to nobody and be listed nowhere.
-                Decision::Keep if job.trigger == CleanupTrigger::FailedCreation => {
+                Decision::Keep
+                    if job.trigger == CleanupTrigger::FailedCreation && job.resources().is_some() =>
+                {
                     let reason = "it is no task's workspace; move the files you want, then retry".into();
                     return Err(refused(&job, decision, reason));
                 }
@@ -231,11 +257,17 @@ impl Engine {
 }
 
 /// Calls off the jobs of this node that an earlier server reserved but did not activate: their tasks did not
-/// change, so nothing happened.
-pub(crate) async fn cancel_unactivated_jobs(engine: &Engine) -> Result<(), EngineError> {
+/// change, so nothing happened. Whether that holds for a job of another program is not known; it goes to the
+/// worker, which leaves it to a person.
+pub(crate) async fn settle_unactivated_jobs(engine: &Engine) -> Result<(), EngineError> {
     for job in engine.inner.store.read(store::cleanup::list_prepared).await? {
-        if job.snapshot.node_id.as_ref().is_none_or(|node| *node == engine.inner.options.node_id) {
-            engine.call_off(job.id).await?;
+        match job.resources() {
+            None => engine.hand_to_worker(job).await?,
+            Some(resources) => {
+                if resources.node_id.as_ref().is_none_or(|node| *node == engine.inner.options.node_id) {
+                    engine.call_off(job.id).await?;
+                }
+            }
         }
     }
     Ok(())
@@ -255,7 +287,7 @@ pub(crate) fn prepared_job(
         task_title: task_title.to_owned(),
         trigger,
         state: CleanupState::Prepared,
-        snapshot: ResourceSnapshot::default(),
+        snapshot: Snapshot::Own(ResourceSnapshot::default()),
         attempts: 0,
         next_attempt_at: None,
         lease: None,
@@ -281,18 +313,20 @@ fn take_inventory(
         return Ok(snapshot);
     };
     snapshot.environment_id = Some(environment.id.clone());
+    snapshot.executor_type.clone_from(&environment.executor_type);
+    snapshot.workspace_path.clone_from(&environment.workspace_path);
     snapshot.task_dir_name.clone_from(&environment.task_dir_name);
     for repo in store::environment::repos_of(tx, &environment.id)? {
         let Some(worktree_id) = repo.worktree_id.filter(|_| repo.status != EnvironmentRepoStatus::Deleted)
         else {
             continue;
         };
-        let repository = store::repository::require(tx, &repo.repository_id)?;
+        let repository_path = store::repository::find_path(tx, &repo.repository_id)?.unwrap_or_default();
         snapshot.worktrees.push(SnapshotWorktree {
             environment_repo_id: Some(repo.id),
             worktree_id,
             repository_id: repo.repository_id,
-            repository_path: repository.local_path,
+            repository_path,
             path: repo.worktree_path,
             branch: repo.worktree_branch,
             base_commit: repo.origin.as_ref().map(|origin| origin.base_commit.clone()).unwrap_or_default(),
@@ -314,7 +348,9 @@ fn keep(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), StoreEr
         return Ok(());
     }
     match job.trigger {
-        CleanupTrigger::Archive => store::task::set_archived(tx, &job.task_id, None, now)?,
+        CleanupTrigger::Archive | CleanupTrigger::CascadeArchive => {
+            store::task::set_archived(tx, &job.task_id, None, now)?;
+        }
         CleanupTrigger::Delete => store::task::set_deleted(tx, &job.task_id, None, now)?,
         _ => {}
     }

@@ -116,6 +116,14 @@ pub enum EngineError {
         /// The name.
         name: String,
     },
+    /// An agent of an older database, which kept its command elsewhere.
+    #[error(
+        "the agent {name:?} has no command to start; add one that has with `freehold agent add`, or choose another"
+    )]
+    AgentWithoutCommand {
+        /// The name of its profile.
+        name: String,
+    },
     /// A decision does not fit what is at stake.
     #[error("cleanup job {job_id} cannot be decided with `{decision}`: {reason}")]
     DecisionRefused {
@@ -198,6 +206,7 @@ impl EngineError {
             | Self::NoWorkspace { .. }
             | Self::WorkspaceMissing { .. }
             | Self::AgentExists { .. }
+            | Self::AgentWithoutCommand { .. }
             | Self::DecisionRefused { .. }
             | Self::CleanupStep { .. }
             | Self::AtStake(_) => ErrorKind::Conflict,
@@ -228,6 +237,7 @@ impl EngineError {
             Self::NoWorkspace { .. } => "no_workspace",
             Self::WorkspaceMissing { .. } => "workspace_missing",
             Self::AgentExists { .. } => "agent_exists",
+            Self::AgentWithoutCommand { .. } => "agent_without_command",
             Self::DecisionRefused { .. } => "decision_refused",
             Self::CleanupStep { .. } => "cleanup_step",
             Self::AtStake(_) => "at_stake",
@@ -273,7 +283,7 @@ impl EngineError {
             Self::SessionBusy { session_id, .. }
             | Self::NoTurn { session_id }
             | Self::PermissionClosed { session_id, .. } => session_id.to_string(),
-            Self::AgentExists { name } => name.clone(),
+            Self::AgentExists { name } | Self::AgentWithoutCommand { name } => name.clone(),
             Self::DecisionRefused { job_id, .. } | Self::CleanupStep { job_id, .. } => job_id.to_string(),
             Self::Folder { path, .. } => path.clone(),
             _ => String::new(),

@@ -106,7 +106,7 @@ impl Engine {
         workspace::ensure_default(&engine).await?;
         session::reconcile::interrupt_orphaned_sessions(&engine).await?;
         environment::reconcile::abandon_unfinished_creations(&engine).await?;
-        cleanup::cancel_unactivated_jobs(&engine).await?;
+        cleanup::settle_unactivated_jobs(&engine).await?;
         let worker = worker::CleanupWorker::new(engine.clone(), remover);
         engine.own(worker.run());
         engine.launch_waiting_tasks().await?;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use freehold_domain::environment::{EnvironmentRepo, EnvironmentRepoStatus};
 use freehold_domain::id::{RepositoryId, TaskId};
 use freehold_git::{FileChange, FileDiff, HeadState, Oid};
+use freehold_store as store;
+use freehold_store::StoreError;
 
 use crate::{Engine, EngineError};
 
@@ -19,10 +21,20 @@ pub struct RepositoryChanges {
     pub branch: String,
     /// The commit that the files are compared with.
     pub base_commit: String,
+    /// The branch whose newest common commit is the base, because no start commit was recorded; otherwise none.
+    pub inferred_base: Option<String>,
     /// The files, by path.
     pub files: Vec<FileChange>,
     /// Why they cannot be shown; otherwise empty.
     pub error_message: String,
+}
+
+/// What the files of a worktree are compared with.
+#[derive(Debug, Clone)]
+struct Base {
+    commit: Oid,
+    /// The branch whose common commit it is; none for a recorded commit.
+    inferred_from: Option<String>,
 }
 
 impl Engine {
@@ -30,22 +42,26 @@ impl Engine {
     pub async fn changes(&self, task_id: TaskId) -> Result<Vec<RepositoryChanges>, EngineError> {
         let mut changes = Vec::new();
         for (repo, name) in self.active_repos(&task_id).await? {
-            let base_commit =
-                repo.origin.as_ref().map(|origin| origin.base_commit.clone()).unwrap_or_default();
-            let read = self.read_changes(&repo).await;
-            let (branch, files, error_message) = match read {
-                Ok((branch, files)) => (branch, files, String::new()),
-                Err(error) => (String::new(), Vec::new(), error.to_string()),
+            let mut shown = RepositoryChanges {
+                repository_id: repo.repository_id.clone(),
+                repository_name: name,
+                branch: String::new(),
+                base_commit: String::new(),
+                inferred_base: None,
+                files: Vec::new(),
+                error_message: String::new(),
             };
-            let (repository_id, repository_name) = (repo.repository_id, name);
-            changes.push(RepositoryChanges {
-                repository_id,
-                repository_name,
-                branch,
-                base_commit,
-                files,
-                error_message,
-            });
+            match self.read_changes(&task_id, &repo).await {
+                Ok((base, branch, files)) => {
+                    (shown.branch, shown.files) = (branch, files);
+                    (shown.base_commit, shown.inferred_base) = (base.commit.to_string(), base.inferred_from);
+                }
+                Err(error) => {
+                    shown.base_commit = repo.origin.map(|origin| origin.base_commit).unwrap_or_default();
+                    shown.error_message = error.to_string();
+                }
+            }
+            changes.push(shown);
         }
         Ok(changes)
     }
@@ -63,20 +79,25 @@ impl Engine {
             let id = repository_id.to_string();
             return Err(EngineError::NotFound { noun: "repository of the task with the id", id });
         };
-        let base = base_of(&repo)?;
+        let base = self.base_of(&task_id, &repo).await?.commit;
         let worktree = PathBuf::from(repo.worktree_path);
         self.blocking("reading a diff", move |git| git.file_diff(&worktree, &base, &path)).await
     }
 
-    async fn read_changes(&self, repo: &EnvironmentRepo) -> Result<(String, Vec<FileChange>), EngineError> {
-        let base = base_of(repo)?;
+    async fn read_changes(
+        &self,
+        task_id: &TaskId,
+        repo: &EnvironmentRepo,
+    ) -> Result<(Base, String, Vec<FileChange>), EngineError> {
+        let base = self.base_of(task_id, repo).await?;
         let worktree = PathBuf::from(&repo.worktree_path);
         self.blocking("reading changes", move |git| {
             let branch = match git.status(&worktree)?.head {
                 HeadState::Branch { name, .. } => name,
                 HeadState::Detached { .. } => String::new(),
             };
-            Ok::<_, EngineError>((branch, git.changes(&worktree, &base)?))
+            let files = git.changes(&worktree, &base.commit)?;
+            Ok::<_, EngineError>((base, branch, files))
         })
         .await
     }
@@ -88,13 +109,48 @@ impl Engine {
         };
         Ok(repos.into_iter().filter(|(repo, _)| repo.status != EnvironmentRepoStatus::Deleted).collect())
     }
+
+    /// The recorded start commit; for a worktree of an older database, which recorded none, the newest commit
+    /// in common with the branch that the task was based on, else with the repository's default branch.
+    async fn base_of(&self, task_id: &TaskId, repo: &EnvironmentRepo) -> Result<Base, EngineError> {
+        if let Some(origin) = &repo.origin {
+            return Ok(Base { commit: origin.base_commit.parse()?, inferred_from: None });
+        }
+        let branches = self.possible_bases(task_id, &repo.repository_id).await?;
+        let worktree = PathBuf::from(&repo.worktree_path);
+        self.blocking("looking for a base commit", move |git| {
+            let mut last = None;
+            for branch in branches {
+                match git.merge_base(&worktree, &branch) {
+                    Ok(commit) => return Ok(Base { commit, inferred_from: Some(branch) }),
+                    Err(error) => last = Some(error),
+                }
+            }
+            Err(last.map_or_else(|| no_base(&worktree), EngineError::Git))
+        })
+        .await
+    }
+
+    async fn possible_bases(
+        &self,
+        task_id: &TaskId,
+        repository_id: &RepositoryId,
+    ) -> Result<Vec<String>, EngineError> {
+        let (task_id, repository_id) = (task_id.clone(), repository_id.clone());
+        let read = self.inner.store.read(move |tx| {
+            let used = store::task::repositories_of(tx, &task_id)?;
+            let used = used.into_iter().find(|used| used.repository_id == repository_id);
+            let repository = store::repository::find(tx, &repository_id)?;
+            Ok::<_, StoreError>([
+                used.map(|used| used.base_branch),
+                repository.map(|repository| repository.default_branch),
+            ])
+        });
+        Ok(read.await?.into_iter().flatten().filter(|branch| !branch.is_empty()).collect())
+    }
 }
 
-fn base_of(repo: &EnvironmentRepo) -> Result<Oid, EngineError> {
-    let path = Path::new(&repo.worktree_path);
-    let origin = repo.origin.as_ref().ok_or_else(|| EngineError::InvalidField {
-        field: "base commit",
-        reason: format!("none is recorded for {}", path.display()),
-    })?;
-    origin.base_commit.parse().map_err(EngineError::Git)
+fn no_base(worktree: &Path) -> EngineError {
+    let reason = format!("none is recorded for {}, and no branch to compare with", worktree.display());
+    EngineError::InvalidField { field: "base commit", reason }
 }

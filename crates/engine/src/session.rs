@@ -305,11 +305,15 @@ fn chosen_agent(
     requested: Option<AgentProfileId>,
     task: &Task,
 ) -> Result<AgentProfileId, EngineError> {
-    let id = requested.or_else(|| task.agent_profile_id.clone()).ok_or(EngineError::InvalidField {
+    if let Some(id) = requested {
+        crate::agent::require_profile(tx, &id)?;
+        return crate::agent::require_startable(tx, &id, "session").map(|profile| profile.id);
+    }
+    let id = task.agent_profile_id.as_ref().ok_or(EngineError::InvalidField {
         field: "agent_profile_id",
         reason: "the task has no agent any more; choose one".into(),
     })?;
-    crate::agent::require_profile(tx, &id).map(|profile| profile.id)
+    crate::agent::require_startable(tx, id, "task").map(|profile| profile.id)
 }
 
 /// Refuses work on a task that is closed or being closed.

@@ -272,7 +272,8 @@ fn place_of(tx: &mut Tx<'_>, request: &NewTask) -> Result<Place, EngineError> {
     let step = match &request.step_id {
         Some(id) => require_step(tx, id)?,
         None => {
-            let first = workflows.first().ok_or_else(|| EngineError::NotFound {
+            let first = store::workflow::first_usable(tx, &workspace.id)?;
+            let first = first.ok_or_else(|| EngineError::NotFound {
                 noun: "board in workspace",
                 id: workspace.id.to_string(),
             })?;

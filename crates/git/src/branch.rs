@@ -60,6 +60,16 @@ impl Git {
         Err(GitError::UnknownStart { repo: repo.to_owned(), name: name.to_owned(), near })
     }
 
+    /// Finds the newest commit that the checkout and a branch, remote branch, tag or commit have in common.
+    pub fn merge_base(&self, worktree: &Path, name: &str) -> Result<Oid, GitError> {
+        let start = self.resolve_start(worktree, name)?;
+        let command = self.read("looking for the common commit in", worktree).arg("merge-base");
+        match command.args(["HEAD", start.commit.as_str()]).answer()? {
+            Some(output) => Oid::from_output(&output),
+            None => Err(GitError::NoMergeBase { worktree: worktree.to_owned(), name: start.name }),
+        }
+    }
+
     /// Makes up a branch name from any title: valid, at most 200 bytes, safe on every file system, and free.
     /// Nothing is reserved; making the branch is what decides.
     pub fn unused_branch_name(

@@ -128,6 +128,14 @@ pub enum GitError {
         /// Names that look alike, at most five.
         near: Vec<String>,
     },
+    /// A checkout and a branch have no commit in common.
+    #[error("the checkout {} and {name:?} have no commit in common", worktree.display())]
+    NoMergeBase {
+        /// The checkout.
+        worktree: PathBuf,
+        /// The branch, tag or commit.
+        name: String,
+    },
     /// A worktree was to be made where something is already.
     #[error("a worktree cannot be made at {}: something is there or is registered there already", path.display())]
     PathTaken {

@@ -61,11 +61,14 @@ pub struct RemovalTarget {
     pub path: PathBuf,
     /// The branch that was made for it; what is checked out may be another by now.
     pub branch: String,
-    /// The commit at which it was made.
-    pub base: Oid,
-    /// What proves its identity; none when its creation died before it was known.
+    /// The commit at which it was made; none when that was not recorded, which only matters for a worktree that
+    /// is half made.
+    pub base: Option<Oid>,
+    /// What proves its identity; none when its creation died before it was known, or when another program made
+    /// it. Without it, a directory is the worktree when it and a registration of the repository name each other.
     pub expected: Option<ExpectedIdentity>,
-    /// The folder under which all worktrees are made; the path must lie inside, with no link on the way.
+    /// The folder under which worktrees are made; the path must lie inside, with no link on the way, and what is
+    /// removed goes through a trash folder in it.
     pub managed_root: PathBuf,
     /// What happens to the branch.
     pub branch_policy: BranchPolicy,

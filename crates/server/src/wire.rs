@@ -130,6 +130,7 @@ pub(crate) fn changes(changes: RepositoryChanges) -> api::task::RepositoryChange
         repository_name: changes.repository_name,
         branch: changes.branch,
         base_commit: changes.base_commit,
+        inferred_base: changes.inferred_base,
         files: changes.files.into_iter().map(file_change).collect(),
         error_message: changes.error_message,
     }
@@ -211,7 +212,12 @@ fn body_of(message: MessageBody) -> api::session::Message {
 }
 
 pub(crate) fn cleanup_job(job: CleanupJob) -> api::cleanup::CleanupJob {
+    let resources = job.resources();
+    let worktrees = resources.map_or(&[][..], |resources| &resources.worktrees);
+    let worktree_paths = worktrees.iter().map(|worktree| worktree.path.clone()).collect();
     api::cleanup::CleanupJob {
+        is_foreign: resources.is_none(),
+        worktree_paths,
         id: job.id.into(),
         task_id: job.task_id.into(),
         task_title: job.task_title,
@@ -221,7 +227,6 @@ pub(crate) fn cleanup_job(job: CleanupJob) -> api::cleanup::CleanupJob {
         next_attempt_at: job.next_attempt_at.map(Into::into),
         last_error: job.last_error,
         stakes: job.stakes.into_iter().map(stake).collect(),
-        worktree_paths: job.snapshot.worktrees.into_iter().map(|worktree| worktree.path).collect(),
         created_at: job.created_at.into(),
         updated_at: job.updated_at.into(),
         completed_at: job.completed_at.map(Into::into),

@@ -2,8 +2,13 @@
 //!
 //! A claim raises the row's *fence*. What a worker writes afterwards names the fence it was given, so a worker
 //! whose *lease* ran out and whose job another took over changes nothing.
+//!
+//! Databases that people bring along hold jobs of another program. Words that are not known are read as those
+//! with which nothing is removed, so that one such row stops neither the other jobs nor a start.
 
-use freehold_domain::cleanup::{CleanupJob, CleanupState, Lease, ResourceSnapshot, Stake};
+use freehold_domain::cleanup::{
+    CleanupJob, CleanupState, CleanupTrigger, Lease, ResourceSnapshot, Snapshot, Stake,
+};
 use freehold_domain::clock::Timestamp;
 use freehold_domain::id::{CleanupJobId, NodeId, TaskId};
 
@@ -53,9 +58,7 @@ statements! {
          WHERE id = $7 AND fence = $8 AND state = 'running'";
     FIND = select!("WHERE id = $1");
     LOCK = select!("WHERE id = $1/*pg  FOR UPDATE*/");
-    LIST = select!(
-        "WHERE ($1 = '' OR task_id = $1) AND ($2 = '' OR state = $2) ORDER BY created_at DESC, id DESC"
-    );
+    LIST = select!("WHERE $1 = '' OR task_id = $1 ORDER BY created_at DESC, id DESC");
     UNFINISHED_OF = select!(
         "WHERE task_id = $1 AND state NOT IN ('succeeded', 'failed', 'cancelled') ORDER BY created_at, id"
     );
@@ -125,6 +128,10 @@ impl CleanupOutcome {
 /// Locks the task's row first, as those who store sessions and environments do.
 pub fn insert_prepared(tx: &mut Tx<'_>, job: &CleanupJob) -> Result<CleanupJob, StoreError> {
     task::find_locked(tx, &job.task_id)?;
+    let snapshot = match &job.snapshot {
+        Snapshot::Own(resources) => to_json(resources)?,
+        Snapshot::Foreign(text) => text.clone(),
+    };
     let lease_owner = job.lease.as_ref().map_or("", |lease| lease.owner.as_str());
     let values = params![
         job.id.as_str(),
@@ -133,7 +140,7 @@ pub fn insert_prepared(tx: &mut Tx<'_>, job: &CleanupJob) -> Result<CleanupJob, 
         &job.task_title,
         job.trigger.as_str(),
         CleanupState::Prepared.as_str(),
-        to_json(&job.snapshot)?,
+        snapshot,
         job.attempts,
         job.next_attempt_at,
         lease_owner,
@@ -275,8 +282,9 @@ pub fn list(
     task: Option<&TaskId>,
     state: Option<CleanupState>,
 ) -> Result<Vec<CleanupJob>, StoreError> {
-    let values = params![task.map_or("", TaskId::as_str), state.map_or("", CleanupState::as_str)];
-    tx.rows(&LIST, values, TABLE, read)
+    let mut jobs = tx.rows(&LIST, params![task.map_or("", TaskId::as_str)], TABLE, read)?;
+    jobs.retain(|job| state.is_none_or(|state| job.state == state));
+    Ok(jobs)
 }
 
 /// Finds the unfinished job that forbids new sessions and worktrees for a task.
@@ -306,25 +314,36 @@ pub fn set_keep_branches(
 }
 
 fn read(fields: &mut Fields<'_>) -> Result<CleanupJob, StoreError> {
+    let (id, operation_id) = (fields.parse()?, fields.text()?);
+    let (task_id, task_title) = (fields.parse()?, fields.text()?);
+    let (trigger, state) = (fields.text()?, fields.text()?);
     Ok(CleanupJob {
-        id: fields.parse()?,
-        operation_id: fields.text()?,
-        task_id: fields.parse()?,
-        task_title: fields.text()?,
-        trigger: fields.parse()?,
-        state: fields.parse()?,
-        snapshot: fields.json()?,
+        id,
+        operation_id,
+        task_id,
+        task_title,
+        trigger: CleanupTrigger::read(&trigger),
+        state: CleanupState::read(&state),
+        snapshot: Snapshot::parse(fields.text()?),
         attempts: fields.int()?,
         next_attempt_at: fields.optional_instant()?,
         lease: read_lease(fields)?,
         fence: fields.int()?,
-        last_error: fields.text()?,
+        last_error: reason(&state, fields.text()?),
         stakes: fields.json()?,
         keep_branches: fields.flag()?,
         created_at: fields.instant()?,
         updated_at: fields.instant()?,
         completed_at: fields.optional_instant()?,
     })
+}
+
+/// What stopped a job; for one whose state is not known, that.
+fn reason(state: &str, last_error: String) -> String {
+    if last_error.is_empty() && state.parse::<CleanupState>().is_err() {
+        return format!("its state {state:?} is not known; nothing is done about it");
+    }
+    last_error
 }
 
 fn read_lease(fields: &mut Fields<'_>) -> Result<Option<Lease>, StoreError> {

@@ -5,8 +5,10 @@
 //! the other.
 
 use freehold_domain::clock::Timestamp;
-use freehold_domain::environment::{EnvironmentRepo, EnvironmentStatus, TaskEnvironment, WorktreeOrigin};
-use freehold_domain::id::{EnvironmentId, EnvironmentRepoId, TaskId};
+use freehold_domain::environment::{
+    EnvironmentRepo, EnvironmentRepoStatus, EnvironmentStatus, TaskEnvironment, WorktreeOrigin,
+};
+use freehold_domain::id::{EnvironmentId, EnvironmentRepoId, RepositoryId, TaskId};
 
 use crate::row::Fields;
 use crate::statement::statements;
@@ -15,16 +17,32 @@ use crate::{StoreError, Tx, cleanup, task};
 
 const TABLE: &str = "task_environments";
 
-macro_rules! columns {
+/// The status of the environment `e`. Other programs write `stopped` when their executor ends and leave the
+/// worktrees where they are; what still owns a worktree was not given back.
+macro_rules! status {
     () => {
-        "id, task_id, executor_type, executor_id, status, workspace_path, task_dir_name, created_at, updated_at"
+        "CASE WHEN e.status = 'stopped' AND EXISTS (SELECT 1 FROM task_environment_repos r \
+         WHERE r.task_environment_id = e.id AND r.worktree_id <> '' AND r.status <> 'deleted' \
+         AND r.deleted_at IS NULL) THEN 'ready' ELSE e.status END AS status"
+    };
+}
+pub(crate) use status;
+
+macro_rules! select {
+    ($condition:literal) => {
+        concat!(
+            "SELECT e.id, e.task_id, e.executor_type, e.executor_id, ",
+            status!(),
+            ", e.workspace_path, e.task_dir_name, e.created_at, e.updated_at FROM task_environments e WHERE ",
+            $condition
+        )
     };
 }
 
 statements! {
-    INSERT = concat!(
-        "INSERT INTO task_environments (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
-    );
+    INSERT =
+        "INSERT INTO task_environments (id, task_id, executor_type, executor_id, status, workspace_path, \
+         task_dir_name, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
     INSERT_REPO =
         "INSERT INTO task_environment_repos (id, task_environment_id, repository_id, branch_slug, worktree_id, \
          worktree_path, worktree_branch, position, error_message, status, created_at, updated_at, merged_at, deleted_at) \
@@ -32,8 +50,8 @@ statements! {
     INSERT_ORIGIN =
         "INSERT INTO task_environment_repo_origins (environment_repo_id, base_branch, base_commit, registration, \
          device, inode) VALUES ($1, $2, $3, $4, $5, $6)";
-    FIND_BY_TASK = concat!("SELECT ", columns!(), " FROM task_environments WHERE task_id = $1");
-    FIND = concat!("SELECT ", columns!(), " FROM task_environments WHERE id = $1");
+    FIND_BY_TASK = select!("e.task_id = $1");
+    FIND = select!("e.id = $1");
     REPOS =
         "SELECT r.id, r.task_environment_id, r.repository_id, r.branch_slug, r.worktree_id, r.worktree_path, \
          r.worktree_branch, r.position, r.error_message, r.status, r.created_at, r.updated_at, r.merged_at, \
@@ -41,6 +59,9 @@ statements! {
          FROM task_environment_repos r \
          LEFT JOIN task_environment_repo_origins o ON o.environment_repo_id = r.id \
          WHERE r.task_environment_id = $1 ORDER BY r.position, r.id";
+    OTHER_OWNERS =
+        "SELECT id FROM task_environment_repos WHERE worktree_path = $1 AND id <> $2 AND worktree_id <> '' \
+         AND status <> 'deleted' AND deleted_at IS NULL LIMIT 1";
     SET_STATUS = "UPDATE task_environments SET status = $1, updated_at = $2 WHERE id = $3";
     MARK_REPO_DELETED =
         "UPDATE task_environment_repos SET status = 'deleted', deleted_at = $1, updated_at = $2 WHERE id = $3";
@@ -126,6 +147,13 @@ pub fn repos_of(tx: &mut Tx<'_>, environment: &EnvironmentId) -> Result<Vec<Envi
     tx.rows(&REPOS, params![environment.as_str()], "task_environment_repos", read_repo)
 }
 
+/// Whether a row other than `repo` owns a worktree at the path too, as rows of older databases may.
+pub fn is_owned_twice(tx: &mut Tx<'_>, repo: &EnvironmentRepoId, path: &str) -> Result<bool, StoreError> {
+    let values = params![path, repo.as_str()];
+    let other = tx.row(&OTHER_OWNERS, values, "task_environment_repos", |fields| fields.text())?;
+    Ok(other.is_some())
+}
+
 /// Sets whether an environment can be worked in.
 pub fn set_status(
     tx: &mut Tx<'_>,
@@ -154,7 +182,7 @@ fn read(fields: &mut Fields<'_>) -> Result<TaskEnvironment, StoreError> {
         task_id: fields.parse()?,
         executor_type: fields.text()?,
         executor_id: fields.optional()?,
-        status: fields.parse()?,
+        status: EnvironmentStatus::read(&fields.text()?),
         workspace_path: fields.text()?,
         task_dir_name: fields.text()?,
         created_at: fields.instant()?,
@@ -163,23 +191,26 @@ fn read(fields: &mut Fields<'_>) -> Result<TaskEnvironment, StoreError> {
 }
 
 fn read_repo(fields: &mut Fields<'_>) -> Result<EnvironmentRepo, StoreError> {
-    Ok(EnvironmentRepo {
+    let repo = EnvironmentRepo {
         id: fields.parse()?,
         environment_id: fields.parse()?,
-        repository_id: fields.parse()?,
+        repository_id: fields.optional()?.unwrap_or_else(RepositoryId::unnamed),
         branch_slug: fields.text()?,
         worktree_id: fields.optional()?,
         worktree_path: fields.text()?,
         worktree_branch: fields.text()?,
         position: fields.int()?,
         error_message: fields.text()?,
-        status: fields.parse()?,
+        status: EnvironmentRepoStatus::read(&fields.text()?),
         created_at: fields.instant()?,
         updated_at: fields.instant()?,
         merged_at: fields.optional_instant()?,
         deleted_at: fields.optional_instant()?,
         origin: read_origin(fields)?,
-    })
+    };
+    // Whatever its status says, such a row owns nothing: another may own the worktree by now.
+    let status = if repo.deleted_at.is_some() { EnvironmentRepoStatus::Deleted } else { repo.status };
+    Ok(EnvironmentRepo { status, ..repo })
 }
 
 fn read_origin(fields: &mut Fields<'_>) -> Result<Option<WorktreeOrigin>, StoreError> {

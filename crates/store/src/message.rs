@@ -1,5 +1,7 @@
 //! Turns and messages.
 
+mod inherited;
+
 use freehold_domain::clock::Timestamp;
 use freehold_domain::id::{MessageId, SessionId, TurnId};
 use freehold_domain::message::{Message, Permission, Turn};
@@ -21,6 +23,15 @@ macro_rules! turn_columns {
 macro_rules! columns {
     () => {
         "id, task_session_id, task_id, turn_id, ordinal, author_type, type, content, metadata, created_at, updated_at"
+    };
+}
+
+/// What is read of a message; rows of older databases may leave the task to the session.
+macro_rules! read_columns {
+    () => {
+        "id, task_session_id, COALESCE(NULLIF(task_id, ''), (SELECT s.task_id FROM task_sessions s \
+         WHERE s.id = task_session_id)) AS task_id, turn_id, ordinal, author_type, type, content, metadata, \
+         created_at, updated_at"
     };
 }
 
@@ -50,15 +61,15 @@ statements! {
     REPLACE =
         concat!(
             "UPDATE task_session_messages SET content = $1, content_units = $2, metadata = $3, updated_at = $4 ",
-            "WHERE id = $5 RETURNING ", columns!()
+            "WHERE id = $5 RETURNING ", read_columns!()
         );
-    FIND = concat!("SELECT ", columns!(), " FROM task_session_messages WHERE id = $1");
+    FIND = concat!("SELECT ", read_columns!(), " FROM task_session_messages WHERE id = $1");
     PAGE_BEFORE = concat!(
-        "SELECT ", columns!(), " FROM task_session_messages ",
+        "SELECT ", read_columns!(), " FROM task_session_messages ",
         "WHERE task_session_id = $1 AND ordinal < $2 ORDER BY ordinal DESC LIMIT $3"
     );
     PERMISSIONS = concat!(
-        "SELECT ", columns!(), " FROM task_session_messages ",
+        "SELECT ", read_columns!(), " FROM task_session_messages ",
         "WHERE task_session_id = $1 AND type = 'permission_request' ORDER BY ordinal"
     );
 }
@@ -190,7 +201,7 @@ pub fn pending_permissions(tx: &mut Tx<'_>, session: &SessionId) -> Result<Vec<M
     Ok(asked.into_iter().filter(|(_, asked)| asked.status == "pending").map(|(message, _)| message).collect())
 }
 
-/// Lists a session's permission requests; ones of another shape, which old databases hold, are left out.
+/// Lists a session's permission requests.
 fn permissions(tx: &mut Tx<'_>, session: &SessionId) -> Result<Vec<(Message, Permission)>, StoreError> {
     let messages = tx.rows(&PERMISSIONS, params![session.as_str()], MESSAGES, read)?;
     let with_request = |message: Message| {
@@ -212,16 +223,21 @@ fn read_turn(fields: &mut Fields<'_>) -> Result<Turn, StoreError> {
 }
 
 fn read(fields: &mut Fields<'_>) -> Result<Message, StoreError> {
+    let (id, session_id) = (fields.parse()?, fields.parse()?);
+    let (task_id, turn_id) = (fields.parse()?, fields.parse()?);
+    let ordinal = fields.int()?;
+    let (author, word, content) = (fields.text()?, fields.text()?, fields.text()?);
+    let (kind, metadata) = inherited::kind_and_metadata(&word, &content, &fields.text()?);
     Ok(Message {
-        id: fields.parse()?,
-        session_id: fields.parse()?,
-        task_id: fields.parse()?,
-        turn_id: fields.parse()?,
-        ordinal: fields.int()?,
-        author: fields.parse()?,
-        kind: fields.parse()?,
-        content: fields.text()?,
-        metadata: fields.json()?,
+        id,
+        session_id,
+        task_id,
+        turn_id,
+        ordinal,
+        author: inherited::author(&author),
+        kind,
+        content,
+        metadata,
         created_at: fields.instant()?,
         updated_at: fields.instant()?,
     })

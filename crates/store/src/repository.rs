@@ -20,6 +20,7 @@ statements! {
     INSERT =
         concat!("INSERT INTO repositories (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)");
     FIND = concat!("SELECT ", columns!(), " FROM repositories WHERE id = $1 AND deleted_at IS NULL");
+    PATH = "SELECT id, local_path FROM repositories WHERE id = $1";
     FIND_BY_PATH = concat!(
         "SELECT ", columns!(), " FROM repositories ",
         "WHERE workspace_id = $1 AND local_path = $2 AND deleted_at IS NULL ORDER BY created_at DESC, id"
@@ -53,6 +54,14 @@ pub fn find(tx: &mut Tx<'_>, id: &RepositoryId) -> Result<Option<Repository>, St
 /// Finds a repository; fails when it is absent.
 pub fn require(tx: &mut Tx<'_>, id: &RepositoryId) -> Result<Repository, StoreError> {
     find(tx, id)?.ok_or_else(|| StoreError::NotFound { noun: "repository", id: id.to_string() })
+}
+
+/// Finds the path of a repository, also of one that was taken off the list: its worktrees are still its own.
+pub fn find_path(tx: &mut Tx<'_>, id: &RepositoryId) -> Result<Option<String>, StoreError> {
+    tx.row(&PATH, params![id.as_str()], TABLE, |fields| {
+        fields.text()?;
+        fields.text()
+    })
 }
 
 /// Finds the repository registered under a path in a workspace; the oldest where an older database holds more.

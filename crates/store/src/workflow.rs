@@ -72,6 +72,16 @@ pub fn find_step(tx: &mut Tx<'_>, id: &StepId) -> Result<Option<Step>, StoreErro
     tx.row(&FIND_STEP, params![id.as_str()], STEPS, read_step)
 }
 
+/// Finds the first workflow of a workspace that has steps; older databases hold some without.
+pub fn first_usable(tx: &mut Tx<'_>, workspace: &WorkspaceId) -> Result<Option<Workflow>, StoreError> {
+    for workflow in list_workflows(tx, workspace)? {
+        if !list_steps(tx, &workflow.id)?.is_empty() {
+            return Ok(Some(workflow));
+        }
+    }
+    Ok(None)
+}
+
 /// Finds the step where new tasks of a workflow start: the marked one, else the first.
 pub fn start_step(tx: &mut Tx<'_>, workflow: &WorkflowId) -> Result<Option<Step>, StoreError> {
     let mut steps = list_steps(tx, workflow)?;

@@ -42,22 +42,29 @@ pub fn lock(tx: &mut Tx<'_>, id: &WorkspaceId) -> Result<Option<Workspace>, Stor
     tx.row(&LOCK, params![id.as_str()], TABLE, read)
 }
 
-/// Finds the first workspace, or makes what a fresh database begins with: a workspace, a workflow with its
-/// steps, the worktree executor and the demo agent's profile.
+/// Finds the first workspace, and makes what a database lacks to begin with: a workspace, for each workspace a
+/// board that has columns, the worktree executor and the demo agent's profile.
 pub fn ensure_default(tx: &mut Tx<'_>, ids: &dyn IdSource, now: Timestamp) -> Result<Workspace, StoreError> {
-    if let Some(first) = list(tx)?.into_iter().next() {
-        return Ok(first);
+    let mut workspaces = list(tx)?;
+    if workspaces.is_empty() {
+        let workspace = Workspace {
+            id: WorkspaceId::generate(ids),
+            name: "Default".to_owned(),
+            created_at: now,
+            updated_at: now,
+        };
+        insert(tx, &workspace)?;
+        workspaces.push(workspace);
     }
-    let workspace = Workspace {
-        id: WorkspaceId::generate(ids),
-        name: "Default".to_owned(),
-        created_at: now,
-        updated_at: now,
-    };
-    insert(tx, &workspace)?;
-    insert_default_board(tx, &workspace.id, ids, now)?;
-    insert_builtin_agent(tx, now)?;
-    Ok(workspace)
+    for workspace in &workspaces {
+        // Of two servers that start at once, the second finds what the first made.
+        lock(tx, &workspace.id)?;
+        if workflow::first_usable(tx, &workspace.id)?.is_none() {
+            insert_default_board(tx, &workspace.id, ids, now)?;
+        }
+    }
+    ensure_builtin_agent(tx, now)?;
+    Ok(workspaces.swap_remove(0))
 }
 
 fn insert_default_board(
@@ -90,7 +97,7 @@ fn insert_default_board(
     Ok(())
 }
 
-fn insert_builtin_agent(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
+fn ensure_builtin_agent(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
     let invalid = |error: InvalidId| StoreError::database("make a built-in id", error);
     let executor = Executor {
         id: ExecutorId::new(WORKTREE_EXECUTOR).map_err(invalid)?,
@@ -110,7 +117,10 @@ fn insert_builtin_agent(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreErro
         created_at: now,
         updated_at: now,
     };
-    agent::insert(tx, &profile)
+    match agent::find(tx, &profile.id)? {
+        Some(_) => Ok(()),
+        None => agent::insert(tx, &profile),
+    }
 }
 
 fn read(fields: &mut Fields<'_>) -> Result<Workspace, StoreError> {

@@ -509,6 +509,11 @@ export interface components {
             created_at: string;
             /** @description Its id. */
             id: string;
+            /**
+             * @description Whether another program made it before an upgrade. Its record is not understood, so nothing is removed
+             *     because of it, and it can only be called off (`keep`).
+             */
+            is_foreign: boolean;
             /** @description What stopped it last; otherwise empty. */
             last_error: string;
             /** @description When it is tried next. */
@@ -521,7 +526,7 @@ export interface components {
             task_id: string;
             /** @description The task's title when the job was made. */
             task_title: string;
-            /** @description `archive`, `delete`, `failed_creation` and others. */
+            /** @description `archive`, `delete`, `failed_creation` and others; `unknown` for a word of another program. */
             trigger: string;
             /** @description When it last changed. */
             updated_at: string;
@@ -909,6 +914,11 @@ export interface components {
             error_message: string;
             /** @description The files, by path. */
             files: components["schemas"]["FileChange"][];
+            /**
+             * @description The branch whose newest common commit the files are compared with, because no start commit was recorded
+             *     when another program made the worktree; otherwise none.
+             */
+            inferred_base?: string | null;
             /** @description The repository. */
             repository_id: string;
             /** @description The repository's name. */

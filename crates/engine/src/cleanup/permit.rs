@@ -1,24 +1,31 @@
 //! The permit to remove: only a claimed cleanup job can produce one, and only this module can name it.
 
-use freehold_domain::cleanup::{CleanupJob, CleanupState};
+use freehold_domain::cleanup::{CleanupJob, CleanupState, ResourceSnapshot};
 use freehold_domain::id::CleanupJobId;
 use freehold_git::{RemovalError, RemovalOutcome, RemovalTarget, Remover};
 
-/// A cleanup job whose lease this worker holds.
+/// A cleanup job whose lease this worker holds, and whose record is Freehold's own.
 #[derive(Debug)]
 pub(in crate::cleanup) struct ClaimedJob {
     job: CleanupJob,
+    resources: ResourceSnapshot,
 }
 
 impl ClaimedJob {
-    /// Accepts a job that was just claimed; none when it is not running.
+    /// Accepts a job that was just claimed; none when it is not running, or when another program made it.
     pub(in crate::cleanup) fn new(job: CleanupJob) -> Option<Self> {
-        (job.state == CleanupState::Running && job.lease.is_some()).then_some(Self { job })
+        let resources = job.resources()?.clone();
+        (job.state == CleanupState::Running && job.lease.is_some()).then_some(Self { job, resources })
     }
 
     /// The job as claimed.
     pub(in crate::cleanup) const fn job(&self) -> &CleanupJob {
         &self.job
+    }
+
+    /// What the job gives back.
+    pub(in crate::cleanup) const fn resources(&self) -> &ResourceSnapshot {
+        &self.resources
     }
 
     /// The right to remove one worktree of the job's snapshot.

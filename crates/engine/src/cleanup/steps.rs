@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use freehold_domain::cleanup::{
-    CleanupJob, CleanupTrigger, MAX_ATTEMPTS, SnapshotWorktree, Stake, retry_delay_ms,
+    CleanupJob, CleanupTrigger, MAX_ATTEMPTS, ResourceSnapshot, SnapshotWorktree, Stake, retry_delay_ms,
 };
 use freehold_domain::clock::Timestamp;
 use freehold_domain::environment::EnvironmentStatus;
@@ -17,7 +17,7 @@ use freehold_store::{StoreError, Tx};
 
 use super::permit::ClaimedJob;
 use super::target::stakes_of;
-use super::tell;
+use super::{FOREIGN, tell};
 use crate::{Engine, EngineError};
 
 /// How an attempt ended, before it is stored.
@@ -35,6 +35,9 @@ impl Engine {
         job: CleanupJob,
         remover: Arc<Remover>,
     ) -> Result<(), EngineError> {
+        if job.resources().is_none() {
+            return self.leave_to_a_person(job).await;
+        }
         let Some(claimed) = ClaimedJob::new(job) else { return Ok(()) };
         let attempt = self.attempt(&claimed, remover).await;
         let job = claimed.job().clone();
@@ -49,9 +52,10 @@ impl Engine {
         };
         let is_done = matches!(attempt, Ok(Attempt::Done));
         tracing::info!(job_id = %job.id, trigger = %job.trigger, ?outcome, "a cleanup attempt ended");
+        let resources = claimed.resources().clone();
         let write = self.inner.store.write(move |tx| {
             if is_done {
-                give_back_rows(tx, &job, now)?;
+                give_back_rows(tx, &job, &resources, now)?;
             }
             store::cleanup::finish(tx, &job.id, job.fence, &outcome, now)?;
             tell(tx, &job, now);
@@ -60,8 +64,21 @@ impl Engine {
         Ok(write.await?)
     }
 
+    /// Touches nothing because of a job of another program: neither its task's agents nor files nor rows.
+    async fn leave_to_a_person(&self, job: CleanupJob) -> Result<(), EngineError> {
+        let now = self.now();
+        let outcome = CleanupOutcome::NeedsDecision { stakes: Vec::new(), error: FOREIGN.into() };
+        tracing::info!(job_id = %job.id, trigger = %job.trigger, "a cleanup job of another program waits for a person");
+        let write = self.inner.store.write(move |tx| {
+            store::cleanup::finish(tx, &job.id, job.fence, &outcome, now)?;
+            tell(tx, &job, now);
+            Ok::<_, StoreError>(())
+        });
+        Ok(write.await?)
+    }
+
     async fn attempt(&self, claimed: &ClaimedJob, remover: Arc<Remover>) -> Result<Attempt, EngineError> {
-        let job = claimed.job();
+        let (job, resources) = (claimed.job(), claimed.resources());
         if job.trigger != CleanupTrigger::FailedCreation {
             if !self.is_still_closed(job).await? {
                 return Ok(Attempt::CalledOff);
@@ -69,20 +86,20 @@ impl Engine {
             self.stop_sessions_of(&job.task_id).await?;
         }
         crate::failpoint!("engine.cleanup.stopped");
-        let stakes = self.assess(&job.snapshot, job.trigger, job.keep_branches).await?;
+        let stakes = self.assess(resources, job.trigger, job.keep_branches).await?;
         if !stakes.is_empty() {
             return Ok(Attempt::AtStake(stakes));
         }
-        for worktree in &job.snapshot.worktrees {
+        for worktree in &resources.worktrees {
             if let Some(stakes) = self.remove(claimed, worktree, remover.clone()).await? {
                 return Ok(Attempt::AtStake(stakes));
             }
             crate::failpoint!("engine.cleanup.removed");
         }
-        for worktree in &job.snapshot.worktrees {
+        for worktree in &resources.worktrees {
             self.verify_removed(worktree).await?;
         }
-        Self::tidy_task_directory(&self.inner.options.workspaces_root, &job.snapshot.task_dir_name);
+        Self::tidy_task_directory(&self.inner.options.workspaces_root, &resources.task_dir_name);
         crate::failpoint!("engine.cleanup.verified");
         Ok(Attempt::Done)
     }
@@ -142,13 +159,18 @@ fn failed_attempt(job: &CleanupJob, error: &EngineError, now: Timestamp) -> Clea
 }
 
 /// Stores that the resources are gone: rows of an archived task say so, rows of a deleted task go.
-fn give_back_rows(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), StoreError> {
-    for worktree in &job.snapshot.worktrees {
+fn give_back_rows(
+    tx: &mut Tx<'_>,
+    job: &CleanupJob,
+    resources: &ResourceSnapshot,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for worktree in &resources.worktrees {
         if let Some(id) = &worktree.environment_repo_id {
             store::environment::mark_repo_deleted(tx, id, now)?;
         }
     }
-    if let Some(id) = &job.snapshot.creation_id {
+    if let Some(id) = &resources.creation_id {
         store::creation::delete(tx, id)?;
     }
     let task_id = job.task_id.clone();
@@ -157,7 +179,7 @@ fn give_back_rows(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(
         tx.emit(EventBody::TaskDeleted { task_id }, now);
         return Ok(());
     }
-    if let Some(id) = &job.snapshot.environment_id {
+    if let Some(id) = &resources.environment_id {
         store::environment::set_status(tx, id, EnvironmentStatus::Stopped, now)?;
     }
     tx.emit(EventBody::TaskChanged { task_id }, now);

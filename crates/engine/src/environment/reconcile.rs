@@ -27,6 +27,8 @@ impl Engine {
         let job = crate::cleanup::prepared_job(id, &creation.task_id, "", trigger, self.now());
         let snapshot = ResourceSnapshot {
             environment_id: None,
+            executor_type: String::new(),
+            workspace_path: String::new(),
             creation_id: Some(creation.id.clone()),
             node_id: Some(creation.node_id.clone()),
             task_dir_name: creation.task_dir_name.clone(),

@@ -205,15 +205,16 @@ impl Engine {
                 field: "agent_profile_id",
                 reason: "the session's agent was removed; open a session with another".into(),
             })?;
-            let profile = crate::agent::require_profile(tx, &profile_id)?;
+            let profile = crate::agent::require_startable(tx, &profile_id, "session")?;
             let environment = store::environment::find_by_task(tx, &task_id)?;
             let environment = environment.ok_or(EngineError::NoWorkspace { task_id: task_id.clone() })?;
             Ok::<_, EngineError>((profile, environment.workspace_path))
         });
         let (profile, path) = read.await?;
-        if Path::new(&path).is_dir() {
+        if Path::new(&path).is_absolute() && Path::new(&path).is_dir() {
             return Ok((profile, path));
         }
+        let path = if path.is_empty() { "any recorded place".into() } else { path };
         Err(EngineError::WorkspaceMissing { task_id: session.task_id.clone(), path })
     }
 

@@ -7,6 +7,7 @@ use freehold_domain::clock::Timestamp;
 use freehold_domain::event::EventBody;
 use freehold_domain::id::SessionId;
 use freehold_domain::session::{Session, SessionState};
+use freehold_domain::task::TaskState;
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
@@ -81,6 +82,12 @@ pub(super) fn advance(
     let task_id = session.task_id;
     tx.emit(EventBody::SessionChanged { task_id: task_id.clone(), session_id: session_id.clone() }, now);
     if let Some(state) = super::task_state(next).filter(|_| session.is_primary) {
+        let is_finished =
+            matches!(store::task::require(tx, &task_id)?.state, TaskState::Completed | TaskState::Cancelled);
+        // That the server went away is no reason to look at a finished task again.
+        if is_finished && next == SessionState::Interrupted {
+            return Ok(());
+        }
         store::task::update_state(tx, &task_id, state, &reason, now)?;
         tx.emit(EventBody::TaskChanged { task_id }, now);
     }

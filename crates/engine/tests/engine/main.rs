@@ -10,4 +10,5 @@ mod closing;
 mod crash;
 mod creation;
 mod harness;
+mod inherited;
 mod session;

@@ -130,11 +130,15 @@ fn judge(git: &Git, target: &RemovalTarget, common_dir: &Path, look: &mut Look) 
     }
     let findings = &mut look.assessment.findings;
     if look.assessment.presence == Presence::Present {
-        let looked = match &look.registration {
-            Some(registration) if !target.never_exposed => {
+        let looked = match (&look.registration, &target.base) {
+            (Some(registration), _) if !target.never_exposed => {
                 checkout::findings(git, &target.path, &registration.dir)
             }
-            _ => checkout::half_made_findings(git, &target.path, common_dir, &target.base),
+            (_, Some(base)) => checkout::half_made_findings(git, &target.path, common_dir, base),
+            (_, None) => {
+                let detail = "The commit at which it was made is not recorded.";
+                Ok(vec![Finding::new(FindingKind::Unknown, Vec::new(), detail)])
+            }
         };
         match looked {
             Ok(found) => findings.extend(found),
@@ -200,7 +204,7 @@ pub(super) fn fate_of_branch(
     if is_elsewhere {
         return Ok(BranchFate::Stays);
     }
-    branch_fate(git, &target.repo, &target.branch, target.never_exposed.then_some(&target.base))
+    branch_fate(git, &target.repo, &target.branch, target.base.as_ref().filter(|_| target.never_exposed))
 }
 
 /// Where the directory of the target goes before it is unlinked; found again after a crash by its name alone.

@@ -46,7 +46,7 @@ pub(crate) fn undo_creation(
         repo: plan.repo.clone(),
         path: plan.path.clone(),
         branch: plan.branch.clone(),
-        base: plan.start.clone(),
+        base: Some(plan.start.clone()),
         expected: None,
         managed_root: plan.path.parent().unwrap_or(&plan.path).to_owned(),
         branch_policy: BranchPolicy::RemoveIfFoundElsewhere,

@@ -22,7 +22,7 @@ fn attempted(world: &World) -> RemovalTarget {
         repo: plan.repo,
         path: plan.path,
         branch: plan.branch,
-        base: plan.start,
+        base: Some(plan.start),
         expected: None,
         managed_root: world.root(),
         branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
@@ -113,7 +113,7 @@ fn part_removes() {
         repo,
         path,
         branch: "freehold/a".to_owned(),
-        base: identity.head,
+        base: Some(identity.head),
         expected: Some(freehold_git::ExpectedIdentity {
             registration: identity.registration,
             device: identity.device,

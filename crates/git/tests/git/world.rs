@@ -58,7 +58,7 @@ impl World {
             repo: plan.repo,
             path: plan.path,
             branch: plan.branch,
-            base: plan.start,
+            base: Some(plan.start),
             expected: Some(ExpectedIdentity {
                 registration: identity.registration.clone(),
                 device: identity.device,

@@ -12,7 +12,7 @@ use super::{TABLE, read};
 use crate::row::Fields;
 use crate::statement::{Statement, statements};
 use crate::value::params;
-use crate::{StoreError, Tx};
+use crate::{StoreError, Tx, environment};
 
 /// Chooses the tasks of a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,7 +63,9 @@ macro_rules! select {
         concat!(
             "SELECT t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, '' AS description, t.state, ",
             "t.error_message, t.position, t.agent_profile_id, t.start_requested, t.archived_at, t.deleted_at, ",
-            "t.created_at, t.updated_at, s.id, s.state, e.id, e.status FROM tasks t ",
+            "t.created_at, t.updated_at, s.id, s.state, e.id, ",
+            environment::status!(),
+            " FROM tasks t ",
             "LEFT JOIN task_sessions s ON s.task_id = t.id AND s.is_primary = 1 ",
             "LEFT JOIN task_environments e ON e.task_id = t.id WHERE ",
             $condition
@@ -156,8 +158,9 @@ fn read_item(fields: &mut Fields<'_>) -> Result<TaskListItem, StoreError> {
     fields.optional::<SessionId>()?;
     let session_state = fields.optional()?;
     fields.begin("task_environments");
-    fields.optional::<EnvironmentId>()?;
-    let environment_status = fields.optional()?;
+    let environment = fields.optional::<EnvironmentId>()?;
+    let status = fields.text()?;
+    let environment_status = environment.map(|_| EnvironmentStatus::read(&status));
     Ok(TaskListItem {
         task,
         repository_names: Vec::new(),
@@ -180,7 +183,7 @@ fn complete(tx: &mut Tx<'_>, items: &mut [TaskListItem]) -> Result<(), StoreErro
     })?;
     let jobs = tx.rows(&OPEN_JOBS, params![&ids], "task_resource_cleanup_jobs", |fields| {
         fields.text()?;
-        Ok((fields.text()?, fields.parse()?))
+        Ok((fields.text()?, CleanupState::read(&fields.text()?)))
     })?;
     let mut names_of: HashMap<String, Vec<String>> = HashMap::new();
     for (task, name) in names {

@@ -1,7 +1,7 @@
 //! Cleanup jobs: claims, leases, fences and their ends.
 
 use freehold_domain::cleanup::{
-    CleanupJob, CleanupState, CleanupTrigger, Lease, ResourceSnapshot, Stake, StakeKind,
+    CleanupJob, CleanupState, CleanupTrigger, Lease, ResourceSnapshot, Snapshot, Stake, StakeKind,
 };
 use freehold_store::cleanup::{self, CleanupOutcome};
 use freehold_store::{StoreError, task};
@@ -51,6 +51,7 @@ fn a_job_is_prepared_inventoried_and_activated() {
             })
             .unwrap();
         let found = fixture.read(|tx| cleanup::require(tx, &id("job")));
+        let snapshot = Snapshot::Own(snapshot);
         assert_eq!(found, CleanupJob { state: CleanupState::Pending, snapshot, keep_branches: true, ..job });
         assert_eq!(fixture.read(cleanup::next_due), Some(found.created_at));
         let refused = fixture.write(move |tx| cleanup::activate(tx, &id("job"), now)).unwrap_err();
@@ -82,8 +83,8 @@ fn one_of_two_workers_gets_the_job() {
 #[test]
 fn a_job_is_left_to_the_node_that_can_reach_its_worktrees() {
     on_both_engines("node", |fixture| {
-        let job = pending_job(fixture, "job");
-        let snapshot = ResourceSnapshot { node_id: Some(id("a")), ..job.snapshot };
+        pending_job(fixture, "job");
+        let snapshot = ResourceSnapshot { node_id: Some(id("a")), ..ResourceSnapshot::default() };
         let now = fixture.now();
         fixture.write(move |tx| cleanup::store_snapshot(tx, &id("job"), &snapshot, now)).unwrap();
         assert_eq!(claim(fixture, "b"), None, "its file system is another");

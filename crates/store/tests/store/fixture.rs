@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use freehold_domain::agent::{Execution, ExecutionStatus};
-use freehold_domain::cleanup::{CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot};
+use freehold_domain::cleanup::{CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, Snapshot};
 use freehold_domain::clock::{Clock as _, Timestamp};
 use freehold_domain::environment::{
     EnvironmentRepo, EnvironmentRepoStatus, EnvironmentStatus, TaskEnvironment, WorktreeOrigin,
@@ -214,7 +214,7 @@ impl Fixture {
             task_title: task.title.clone(),
             trigger,
             state: CleanupState::Prepared,
-            snapshot: ResourceSnapshot::default(),
+            snapshot: Snapshot::Own(ResourceSnapshot::default()),
             attempts: 0,
             next_attempt_at: None,
             lease: None,
