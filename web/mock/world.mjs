@@ -274,6 +274,7 @@ export class World {
       next_attempt_at: null,
       last_error: "",
       stakes,
+      is_foreign: false,
       worktree_paths: detail.environment ? [detail.environment.repositories[0].worktree_path] : [],
       created_at: now(),
       updated_at: now(),

@@ -102,12 +102,18 @@ interface RepositorySectionProps {
 }
 
 function RepositorySection({ taskId, repository, named, layout }: RepositorySectionProps) {
+  const { t } = useTranslation();
   return (
     <section aria-label={repository.repository_name}>
       {named && (
         <h3 className="border-b border-line bg-sunken px-3 py-1.5 font-medium">
           {repository.repository_name} <span className="font-normal text-muted">{repository.branch}</span>
         </h3>
+      )}
+      {repository.inferred_base && (
+        <p className="px-3 py-1.5 text-muted [overflow-wrap:anywhere]">
+          {t("changes:inferredBase", { branch: repository.inferred_base })}
+        </p>
       )}
       {repository.error_message && (
         <p role="alert" className="m-3 rounded-md border border-fail bg-fail-soft px-3 py-2">

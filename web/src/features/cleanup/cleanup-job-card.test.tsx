@@ -15,6 +15,7 @@ function aJob(part: Partial<CleanupJob> = {}): CleanupJob {
     task_title: "Fix the parser",
     trigger: "archive",
     state: "needs_decision",
+    is_foreign: false,
     attempts: 1,
     last_error: "",
     stakes: [],
@@ -73,6 +74,16 @@ test("a stake that is not counted is explained in the server's words", async () 
     aJob({ stakes: [{ kind: "locked", worktree_path: PATH, items: [], total: 1, detail }] }),
   );
   expect(article).toHaveTextContent(detail);
+});
+
+test("a job of another program can only be called off", async () => {
+  const article = await card(
+    aJob({ is_foreign: true, task_title: "", trigger: "reconcile", last_error: "raw", worktree_paths: [] }),
+  );
+  expect(article).toHaveTextContent("Then archive or delete the task again");
+  expect(article).not.toHaveTextContent("raw");
+  expect(choices(article)).toEqual(["Keep the task"]);
+  await expectAccessible(article);
 });
 
 test("a decision is sent as it was chosen", async () => {

@@ -45,7 +45,9 @@ export function CleanupJobCard({ job, titled }: { job: CleanupJob; titled?: bool
         <h2 className="flex min-w-0 items-center gap-2 font-semibold">
           <Icon size={15} className={classes("shrink-0", tone, spins && "animate-spin")} aria-hidden />
           <span className="truncate">
-            {titled ? job.task_title : t(`cleanup:trigger.${job.trigger}`, { defaultValue: job.trigger })}
+            {titled
+              ? job.task_title || job.task_id
+              : t(`cleanup:trigger.${job.trigger}`, { defaultValue: job.trigger })}
           </span>
         </h2>
         <span className={tone}>{t(`cleanup:state.${job.state}`, { defaultValue: job.state })}</span>
@@ -60,7 +62,8 @@ export function CleanupJobCard({ job, titled }: { job: CleanupJob; titled?: bool
       </header>
       {waits && <p>{t("cleanup:nothingRemoved")}</p>}
       {job.stakes.length > 0 && <StakeList stakes={job.stakes} />}
-      {job.last_error && job.stakes.length === 0 && (
+      {job.is_foreign && waits && <p>{t("cleanup:foreign")}</p>}
+      {job.last_error && job.stakes.length === 0 && !(job.is_foreign && waits) && (
         <p className="[overflow-wrap:anywhere]">{job.last_error}</p>
       )}
       {job.state === "retry_wait" && job.next_attempt_at && (
@@ -118,11 +121,13 @@ function Decisions({ job }: { job: CleanupJob }) {
             {t("cleanup:decide.keepBranch")}
           </Button>
         )}
-        <Button className="max-md:grow" disabled={decide.isPending} onClick={() => decide.mutate("retry")}>
-          {t("cleanup:decide.retry")}
-        </Button>
+        {!job.is_foreign && (
+          <Button className="max-md:grow" disabled={decide.isPending} onClick={() => decide.mutate("retry")}>
+            {t("cleanup:decide.retry")}
+          </Button>
+        )}
       </div>
-      <p className="text-muted">{t("cleanup:decide.help")}</p>
+      {!job.is_foreign && <p className="text-muted">{t("cleanup:decide.help")}</p>}
       {decide.error && <ErrorNotice error={decide.error} />}
     </>
   );

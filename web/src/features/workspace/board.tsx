@@ -39,7 +39,7 @@ export function Board() {
     );
   }
   const workspace = workspaces.data?.[0];
-  const workflow = workspace?.workflows[0];
+  const workflow = workspace?.workflows.find((one) => one.steps.length > 0);
   if (!workspace || !workflow || !repositories.data || !board.data) return <Loading />;
   if (repositories.data.length === 0 && board.data.length === 0) {
     return (
