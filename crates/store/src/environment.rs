@@ -18,10 +18,11 @@ use crate::{StoreError, Tx, cleanup, task};
 const TABLE: &str = "task_environments";
 
 /// The status of the environment `e`. Other programs write `stopped` when their executor ends and leave the
-/// worktrees where they are; what still owns a worktree was not given back.
+/// worktrees where they are, and may die while it is `creating`. What owns a worktree was not given back, and it
+/// is not being made either: Freehold stores a workspace when it is ready.
 macro_rules! status {
     () => {
-        "CASE WHEN e.status = 'stopped' AND EXISTS (SELECT 1 FROM task_environment_repos r \
+        "CASE WHEN e.status IN ('stopped', 'creating') AND EXISTS (SELECT 1 FROM task_environment_repos r \
          WHERE r.task_environment_id = e.id AND r.worktree_id <> '' AND r.status <> 'deleted' \
          AND r.deleted_at IS NULL) THEN 'ready' ELSE e.status END AS status"
     };

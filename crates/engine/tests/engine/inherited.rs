@@ -4,6 +4,7 @@
 mod cleanup;
 mod conversation;
 mod start;
+mod upgraded;
 mod workspace;
 
 use std::path::{Path, PathBuf};
