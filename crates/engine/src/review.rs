@@ -73,13 +73,27 @@ impl Engine {
         repository_id: RepositoryId,
         path: String,
     ) -> Result<FileDiff, EngineError> {
-        let repos = self.active_repos(&task_id).await?;
-        let found = repos.into_iter().find(|(repo, _)| repo.repository_id == repository_id);
-        let Some((repo, _)) = found else {
-            let id = repository_id.to_string();
-            return Err(EngineError::NotFound { noun: "repository of the task with the id", id });
-        };
-        let base = self.base_of(&task_id, &repo).await?.commit;
+        let mut repos = self.active_repos(&task_id).await?;
+        repos.retain(|(repo, _)| repo.repository_id == repository_id);
+        let id = repository_id.to_string();
+        let mut answer = Err(EngineError::NotFound { noun: "repository of the task with the id", id });
+        // A task of an older database may have one repository on several branches: the file is where it differs.
+        for (repo, _) in repos {
+            answer = self.read_diff(&task_id, repo, path.clone()).await;
+            if answer.as_ref().is_ok_and(|diff| diff.binary || !diff.patch.is_empty()) {
+                break;
+            }
+        }
+        answer
+    }
+
+    async fn read_diff(
+        &self,
+        task_id: &TaskId,
+        repo: EnvironmentRepo,
+        path: String,
+    ) -> Result<FileDiff, EngineError> {
+        let base = self.base_of(task_id, &repo).await?.commit;
         let worktree = PathBuf::from(repo.worktree_path);
         self.blocking("reading a diff", move |git| git.file_diff(&worktree, &base, &path)).await
     }

@@ -73,7 +73,8 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
         )}
         {repositories.map((repository) => (
           <RepositorySection
-            key={repository.repository_id}
+            // A task of an older database may have one repository on several branches.
+            key={`${repository.repository_id} ${repository.branch}`}
             taskId={detail.task.id}
             repository={repository}
             named={repositories.length > 1}

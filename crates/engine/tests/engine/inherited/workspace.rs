@@ -59,6 +59,41 @@ fn a_workspace_of_another_program_is_shown_worked_in_and_reviewed() {
 }
 
 #[test]
+fn a_repository_on_two_branches_is_reviewed_and_given_back_as_two_worktrees() {
+    on_both_engines(async |world: &World| {
+        let (engine, repository, task) = scene(world).await;
+        let (first, second) = (foreign_worktree(world, "first"), foreign_worktree(world, "second"));
+        Recorded::at(&first).store(world, "first", &task, repository.as_str());
+        let more = second.display().to_string();
+        super::sql(
+            world,
+            &format!(
+                "INSERT INTO task_environment_repos (id, task_environment_id, repository_id, branch_slug, worktree_id, \
+                 worktree_path, worktree_branch, position, status, created_at, updated_at) \
+                 SELECT 'more', task_environment_id, repository_id, 'second', 'wt-more', '{more}', 'feature/second', 1, \
+                 status, created_at, updated_at FROM task_environment_repos"
+            ),
+        );
+        std::fs::write(second.join("new.txt"), "of the second\n").unwrap();
+        let branches: Vec<(String, usize)> = engine
+            .changes(task.clone())
+            .await
+            .unwrap()
+            .into_iter()
+            .map(|it| (it.branch, it.files.len()))
+            .collect();
+        assert_eq!(branches, [("feature/first".to_owned(), 0), ("feature/second".to_owned(), 1)]);
+        let diff = engine.file_diff(task.clone(), repository, "new.txt".into()).await.unwrap();
+        assert!(diff.patch.contains("+of the second"), "{}", diff.patch);
+        std::fs::remove_file(second.join("new.txt")).unwrap();
+        let job = close(&engine, &task, CloseAction::Archive).await;
+        assert_eq!(job.state, CleanupState::Succeeded, "{job:#?}");
+        assert_eq!(world.worktrees(), [] as [&str; 0]);
+        engine.shutdown().await;
+    });
+}
+
+#[test]
 fn a_session_whose_directory_is_missing_names_it_and_makes_nothing() {
     on_both_engines(async |world: &World| {
         let (engine, repository, task) = scene(world).await;
