@@ -69,6 +69,35 @@ fn a_removal_that_died_is_finished_by_the_next() {
 }
 
 #[test]
+fn a_removal_without_a_recorded_identity_goes_on_after_a_crash_too() {
+    for failpoint in ["git.removal.after_rename", "git.removal.after_registration"] {
+        let world = World::new();
+        world.add("a");
+        die_at(&world, failpoint, "crash::part_removes_inherited");
+        let target = inherited(world.repo.path().to_owned(), world.root());
+        Remover::new(world.git.clone()).remove(&target).unwrap();
+        assert!(world.registrations().is_empty(), "{failpoint}");
+        assert_eq!(world.branches(), ["freehold/a", "main"], "{failpoint}");
+        let around: Vec<_> = world.root().join("a").read_dir().unwrap().collect();
+        assert!(around.is_empty(), "{failpoint}: {around:?}");
+    }
+}
+
+/// A worktree as another program made it: nothing is recorded but where it is.
+fn inherited(repo: PathBuf, root: PathBuf) -> RemovalTarget {
+    RemovalTarget {
+        repo,
+        path: root.join("a/repo"),
+        branch: "freehold/a".to_owned(),
+        base: None,
+        expected: None,
+        managed_root: root.join("a"),
+        branch_policy: BranchPolicy::Keep,
+        never_exposed: false,
+    }
+}
+
+#[test]
 fn a_half_removed_registration_is_still_recognised() {
     let world = World::new();
     let identity = world.add("a");
@@ -124,4 +153,12 @@ fn part_removes() {
         never_exposed: false,
     };
     Remover::new(git).remove(&target).unwrap();
+}
+
+#[test]
+#[ignore = "a part of the tests of this module"]
+fn part_removes_inherited() {
+    let _scenario = fail::FailScenario::setup();
+    let (git, home) = part_world();
+    Remover::new(git).remove(&inherited(home.join("repo"), home.join("workspaces"))).unwrap();
 }
