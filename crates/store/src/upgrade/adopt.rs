@@ -89,7 +89,7 @@ fn mend_states(tx: &mut Tx<'_>, notes: &mut Vec<String>) -> Result<(), StoreErro
             notes.push(format!("task {id}: {message}"));
         }
     }
-    for (id, state) in read("SELECT id, state FROM task_sessions", tx)? {
+    for (id, state) in read("SELECT id, state FROM task_sessions WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.id = task_id)", tx)? {
         if state.parse::<SessionState>().is_err() {
             let message = format!("its state was {state:?} before the upgrade");
             let values = params![SessionState::Failed.as_str(), &message, &id];
@@ -97,33 +97,25 @@ fn mend_states(tx: &mut Tx<'_>, notes: &mut Vec<String>) -> Result<(), StoreErro
             notes.push(format!("session {id}: {message}"));
         }
     }
-    let message = "the task it belonged to is gone";
-    let gone = tx.execute_text(
-        "UPDATE task_sessions SET state = 'CANCELLED', error_message = $1 \
-         WHERE state NOT IN ('COMPLETED', 'FAILED', 'CANCELLED') \
-         AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = task_sessions.task_id)",
-        params![message],
-    )?;
-    if gone > 0 {
-        notes.push(format!("{gone} sessions were ended: {message}"));
-    }
     Ok(())
 }
 
 /// Leaves one primary session to every task that has sessions: the newest of those marked, else the newest.
+/// Sessions whose task is gone are left alone here and below, as PostgreSQL would check that reference.
 fn choose_primary_sessions(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.execute_text(
-        "UPDATE task_sessions SET is_primary = 0 WHERE is_primary <> 0 AND id NOT IN (\
+        "UPDATE task_sessions SET is_primary = 0 WHERE is_primary <> 0 \
+         AND EXISTS (SELECT 1 FROM tasks t WHERE t.id = task_sessions.task_id) AND id NOT IN (\
          SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY task_id ORDER BY updated_at DESC, id DESC) AS place \
          FROM task_sessions WHERE is_primary <> 0) ranked WHERE place = 1)",
         &[],
     )?;
-    tx.execute_text("UPDATE task_sessions SET is_primary = 1 WHERE is_primary <> 0 AND is_primary <> 1", &[])?;
     tx.execute_text(
         "UPDATE task_sessions SET is_primary = 1 WHERE id IN (\
          SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY task_id ORDER BY updated_at DESC, id DESC) AS place, \
          MAX(COALESCE(is_primary, 0)) OVER (PARTITION BY task_id) AS has_primary FROM task_sessions) ranked \
-         WHERE place = 1 AND has_primary = 0)",
+         WHERE place = 1 AND has_primary = 0) \
+         AND EXISTS (SELECT 1 FROM tasks t WHERE t.id = task_sessions.task_id)",
         &[],
     )
     .map(drop)
@@ -133,7 +125,9 @@ fn choose_primary_sessions(tx: &mut Tx<'_>) -> Result<(), StoreError> {
 fn take_resume_tokens(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.execute_text(
         "UPDATE task_sessions SET acp_session_id = COALESCE((SELECT r.resume_token FROM executors_running r \
-         WHERE r.session_id = task_sessions.id), '') WHERE acp_session_id = ''",
+         WHERE r.session_id = task_sessions.id), '') WHERE acp_session_id = '' \
+         AND EXISTS (SELECT 1 FROM tasks t WHERE t.id = task_sessions.task_id) \
+         AND EXISTS (SELECT 1 FROM executors_running r WHERE r.session_id = task_sessions.id)",
         &[],
     )
     .map(drop)

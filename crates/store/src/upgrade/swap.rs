@@ -22,6 +22,13 @@ const SHADOW: &str = "_shadow";
 
 statements! {
     LINK = "UPDATE task_sessions SET task_environment_id = $1 WHERE id = $2";
+    // In one statement: PostgreSQL checks the reference to the task when a row is changed a second time.
+    LINK_AND_END =
+        "UPDATE task_sessions SET task_environment_id = $1, \
+         error_message = CASE WHEN state IN ('COMPLETED', 'FAILED', 'CANCELLED') THEN error_message \
+         ELSE 'the task it belonged to is gone' END, \
+         state = CASE WHEN state IN ('COMPLETED', 'FAILED', 'CANCELLED') THEN state ELSE 'CANCELLED' END \
+         WHERE id = $2";
     INSERT_UNOWNED =
         "INSERT INTO unowned_worktrees (id, worktree_id, repository_id, worktree_path, worktree_branch, reason, \
          source_table, source_id, task_id, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
@@ -182,9 +189,13 @@ fn record_unowned(tx: &mut Tx<'_>, outcome: &Outcome, now: Timestamp) -> Result<
     rows.iter().try_for_each(|row| tx.execute(&INSERT_UNOWNED, row).map(drop))
 }
 
+/// Links every session to its environment, and ends those whose task is gone.
 fn link(tx: &mut Tx<'_>, evidence: &Evidence, links: &BTreeMap<String, String>) -> Result<(), StoreError> {
     for session in &evidence.sessions {
-        if let Some(environment) = links.get(&session.id).filter(|environment| **environment != session.environment) {
+        let environment = links.get(&session.id).unwrap_or(&session.environment);
+        if !evidence.tasks.contains_key(&session.task) {
+            tx.execute(&LINK_AND_END, params![environment, &session.id])?;
+        } else if *environment != session.environment {
             tx.execute(&LINK, params![environment, &session.id])?;
         }
     }
