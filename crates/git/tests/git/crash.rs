@@ -1,7 +1,7 @@
 //! A process that dies between two steps leaves what the next one recognises and finishes.
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use freehold_git::{BranchPolicy, RemovalOutcome, RemovalTarget, Remover};
 
@@ -74,7 +74,7 @@ fn a_removal_without_a_recorded_identity_goes_on_after_a_crash_too() {
         let world = World::new();
         world.add("a");
         die_at(&world, failpoint, "crash::part_removes_inherited");
-        let target = inherited(world.repo.path().to_owned(), world.root());
+        let target = inherited(world.repo.path().to_owned(), &world.root());
         Remover::new(world.git.clone()).remove(&target).unwrap();
         assert!(world.registrations().is_empty(), "{failpoint}");
         assert_eq!(world.branches(), ["freehold/a", "main"], "{failpoint}");
@@ -84,7 +84,7 @@ fn a_removal_without_a_recorded_identity_goes_on_after_a_crash_too() {
 }
 
 /// A worktree as another program made it: nothing is recorded but where it is.
-fn inherited(repo: PathBuf, root: PathBuf) -> RemovalTarget {
+fn inherited(repo: PathBuf, root: &Path) -> RemovalTarget {
     RemovalTarget {
         repo,
         path: root.join("a/repo"),
@@ -160,5 +160,5 @@ fn part_removes() {
 fn part_removes_inherited() {
     let _scenario = fail::FailScenario::setup();
     let (git, home) = part_world();
-    Remover::new(git).remove(&inherited(home.join("repo"), home.join("workspaces"))).unwrap();
+    Remover::new(git).remove(&inherited(home.join("repo"), &home.join("workspaces"))).unwrap();
 }
