@@ -1,0 +1,1 @@
+//! The rules of ownership, as tables of rows and what becomes of them.
