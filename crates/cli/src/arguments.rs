@@ -11,8 +11,8 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use cleanup::CleanupCommand;
 pub(crate) use session::{DeleteSession, SendPrompt, SessionCommand, StartSession};
-pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
 pub(crate) use task::{CloseTask, NewTask, StartTask, TaskCommand, TaskDiff};
+pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
 
 /// The port of a server that was not given another.
 pub(crate) const DEFAULT_PORT: u16 = 7717;

@@ -59,12 +59,13 @@ fn setup(global: &GlobalOptions, output: Output) -> Result<Setup, Failure> {
 /// The database, when the command line itself names it: the demo leaves an archived task in it, so a variable
 /// that is always set must not choose it.
 fn database_on_command_line(global: &GlobalOptions) -> Option<&str> {
+    global.database.as_deref().filter(|_| is_on_command_line(&["--database", "--db"]))
+}
+
+/// Whether an option was typed, and did not come from a variable.
+fn is_on_command_line(options: &[&str]) -> bool {
     let mut words = std::env::args_os();
-    let is_named = words.any(|word| {
-        let word = word.to_string_lossy();
-        matches!(word.split('=').next(), Some("--database" | "--db"))
-    });
-    global.database.as_deref().filter(|_| is_named)
+    words.any(|word| options.contains(&word.to_string_lossy().split('=').next().unwrap_or_default()))
 }
 
 /// Does something with a connection, which is closed in any case.

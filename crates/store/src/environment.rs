@@ -68,6 +68,9 @@ statements! {
         "UPDATE task_environment_repos SET status = 'deleted', deleted_at = $1, updated_at = $2 WHERE id = $3";
     UNLINK_SESSIONS = "UPDATE task_sessions SET task_environment_id = '' WHERE task_environment_id = $1";
     DELETE = "DELETE FROM task_environments WHERE id = $1";
+    UNOWNED =
+        "SELECT id, worktree_id, worktree_path, worktree_branch, reason FROM unowned_worktrees \
+         ORDER BY worktree_path, id";
 }
 
 /// Stores what a task owns now: the environment, its repositories and their origins.
@@ -226,4 +229,30 @@ fn read_origin(fields: &mut Fields<'_>) -> Result<Option<WorktreeOrigin>, StoreE
         device: fields.bits()?,
         inode: fields.bits()?,
     }))
+}
+
+/// A worktree that lost the row that owned it, as an upgrade recorded it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnownedWorktree {
+    /// The worktree's own id; a text, as it need not be one that Freehold would make.
+    pub worktree_id: String,
+    /// Where it is, as far as it is known.
+    pub path: String,
+    /// Its branch, as far as it is known.
+    pub branch: String,
+    /// Why it has no owner; `superseded` for an old place of a worktree that has one.
+    pub reason: String,
+}
+
+/// Lists the worktrees without an owner, by path.
+pub fn unowned(tx: &mut Tx<'_>) -> Result<Vec<UnownedWorktree>, StoreError> {
+    tx.rows(&UNOWNED, params![], "unowned_worktrees", |fields| {
+        fields.text()?;
+        Ok(UnownedWorktree {
+            worktree_id: fields.text()?,
+            path: fields.text()?,
+            branch: fields.text()?,
+            reason: fields.text()?,
+        })
+    })
 }

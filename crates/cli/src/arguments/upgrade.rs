@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 /// How to upgrade.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-Nothing is changed unless everything can be. An SQLite database is copied into the folder backups beside it
-first; of a PostgreSQL database make a backup yourself.
+Nothing is changed unless everything can be. An SQLite database is first copied into the
+folder backups beside it; of a PostgreSQL database make a backup yourself.
 
 Examples:
   freehold upgrade --plan
@@ -33,7 +33,8 @@ pub(crate) enum ImportCommand {
 /// What to import, and where to.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-Stop Kandev first. Worktrees stay where they are on disk, and belong to their tasks in Freehold as well.
+Stop Kandev first. Worktrees stay where they are on disk, and belong to their tasks in
+Freehold as well.
 
 Examples:
   freehold import kandev
@@ -41,7 +42,7 @@ Examples:
 pub(crate) struct ImportKandev {
     /// The home folder of Kandev; by default KANDEV_HOME_DIR, or else ~/.kandev
     // The same name as the option of every command, which it stands in for here.
-    #[arg(long, id = "home", value_name = "DIR")]
+    #[arg(long = "home", id = "home", value_name = "DIR")]
     pub(crate) kandev_home: Option<PathBuf>,
     /// The home folder of Freehold to fill; by default FREEHOLD_HOME, or else ~/.freehold
     #[arg(long, value_name = "DIR")]

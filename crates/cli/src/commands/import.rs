@@ -47,11 +47,7 @@ pub(crate) fn run(command: &ImportCommand, output: Output) -> Result<(), Failure
     })
 }
 
-fn import(
-    original: &Path,
-    draft: &Path,
-    output: Output,
-) -> Result<(upgrade::Initialised, String), Failure> {
+fn import(original: &Path, draft: &Path, output: Output) -> Result<(upgrade::Initialised, String), Failure> {
     forget(draft);
     output.note(&format!("Copying {} …", original.display()));
     upgrade::copy_database(original, draft)?;
@@ -72,12 +68,15 @@ fn forget(draft: &Path) {
 }
 
 fn find_original(options: &ImportKandev) -> Result<PathBuf, Failure> {
-    let named = options.kandev_home.clone().or_else(|| variable("KANDEV_HOME_DIR"));
-    let folder = match named {
+    // The variable of Freehold's own home fills the option of that name, and must not be taken for this one.
+    let typed = options.kandev_home.clone().filter(|_| super::is_on_command_line(&["--home"]));
+    let folder = match typed.clone().or_else(|| variable("KANDEV_HOME_DIR")) {
         Some(folder) => folder,
-        None => directories::BaseDirs::new().map(|folders| folders.home_dir().join(".kandev")).unwrap_or_default(),
+        None => {
+            directories::BaseDirs::new().map(|folders| folders.home_dir().join(".kandev")).unwrap_or_default()
+        }
     };
-    let database = variable("KANDEV_DATABASE_PATH").filter(|path| options.kandev_home.is_none() && path.is_file());
+    let database = variable("KANDEV_DATABASE_PATH").filter(|path| typed.is_none() && path.is_file());
     database.or_else(|| upgrade::find_database(&folder)).ok_or_else(|| {
         let message = format!("{} holds no Kandev database", folder.display());
         Failure::new(Exit::NotFound, "no_database", message)

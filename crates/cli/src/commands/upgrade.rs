@@ -20,7 +20,10 @@ pub(crate) fn run(setup: &Setup, options: &UpgradeOptions, output: Output) -> Re
             count => Err(Failure::new(
                 Exit::NeedsDecision,
                 "upgrade_conflicts",
-                format!("{count} {} for you to answer", if count == 1 { "question is" } else { "questions are" }),
+                format!(
+                    "{count} {} for you to answer",
+                    if count == 1 { "question is" } else { "questions are" }
+                ),
             )
             .hint("answer with: freehold upgrade --resolve CONFLICT=CHOICE …")),
         };

@@ -16,6 +16,8 @@ const COMMANDS: &[&str] = &[
     "cleanup",
     "demo",
     "doctor",
+    "upgrade",
+    "import kandev",
 ];
 
 #[test]

@@ -14,3 +14,4 @@ mod scene;
 mod server;
 mod sessions;
 mod tasks;
+mod upgrade;

@@ -126,7 +126,9 @@ pub(super) fn describe(
     let is_relinked = |session: &&super::evidence::Session| {
         outcome.links.get(&session.id).is_some_and(|environment| *environment != session.environment)
     };
-    let unowned = outcome.unowned.iter().map(|record| PlannedUnowned {
+    let mut unowned: Vec<_> = outcome.unowned.iter().collect();
+    unowned.sort_by(|one, other| (one.reason, &one.place).cmp(&(other.reason, &other.place)));
+    let unowned = unowned.into_iter().map(|record| PlannedUnowned {
         worktree_id: record.place.worktree.clone(),
         reason: record.reason.as_str().to_owned(),
         path: record.place.path.clone(),
@@ -165,14 +167,22 @@ impl fmt::Display for Plan {
             return writeln!(f, "There is nothing to upgrade.");
         }
         writeln!(f, "  tasks         {:>6}", self.tasks)?;
-        writeln!(f, "  sessions      {:>6}   {} of them linked to another environment", self.sessions, self.sessions_linked)?;
+        writeln!(
+            f,
+            "  sessions      {:>6}   {} of them linked to another environment",
+            self.sessions, self.sessions_linked
+        )?;
         writeln!(
             f,
             "  environments  {:>6}   kept; {} made for tasks that had sessions only, {} joined or without a task",
             self.environments_kept, self.environments_made, self.environments_collapsed
         )?;
         writeln!(f, "  worktrees     {:>6}   each with one owner", self.worktrees_owned)?;
-        writeln!(f, "  cleanup jobs  {:>6}   kept as they are, {} of a preview version removed", self.jobs_kept, self.jobs_removed)?;
+        writeln!(
+            f,
+            "  cleanup jobs  {:>6}   kept as they are, {} of a preview version removed",
+            self.jobs_kept, self.jobs_removed
+        )?;
         if !self.unowned.is_empty() {
             writeln!(f, "\nRecorded without an owner, and untouched on disk ({}):", self.unowned.len())?;
         }

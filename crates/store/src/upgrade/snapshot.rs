@@ -23,10 +23,16 @@ pub(super) fn take(
     now: Timestamp,
     copy_into: impl FnOnce(&Path) -> Result<(), StoreError>,
 ) -> Result<Snapshot, StoreError> {
-    let folder = database.parent().unwrap_or(Path::new(".")).join("backups");
-    let failed = |path: &Path, source: io::Error| StoreError::Snapshot { path: path.to_owned(), source: source.into() };
+    // By its absolute path, because the path is recorded and read again from elsewhere.
+    let database = std::path::absolute(database)
+        .map_err(|error| StoreError::Snapshot { path: database.to_owned(), source: error.into() })?;
+    let folder = database.parent().unwrap_or(Path::new("/")).join("backups");
+    let failed = |path: &Path, source: io::Error| StoreError::Snapshot {
+        path: path.to_owned(),
+        source: source.into(),
+    };
     std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
-    let prefix = prefix(database);
+    let prefix = prefix(&database);
     let draft = folder.join(format!(".{prefix}{}.partial", std::process::id()));
     let earlier = earlier(&folder, &prefix).map_err(|error| failed(&folder, error))?;
     let outcome = copy_into(&draft).and_then(|()| keep(&draft, &folder, &prefix, now, &earlier));
@@ -114,7 +120,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("shop.db");
         let now = Timestamp::from_micros(1_796_026_500_000_001);
-        let take = |content: &str| take(&database, now, |path| Ok(std::fs::write(path, content).unwrap())).unwrap();
+        let take =
+            |content: &str| take(&database, now, |path| Ok(std::fs::write(path, content).unwrap())).unwrap();
         let first = take("one");
         assert!(first.is_new && first.path.ends_with("backups/before-freehold-shop-20261130T081500Z.db"));
         assert_eq!(take("one"), Snapshot { is_new: false, ..first.clone() });

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use freehold_domain::agent::AgentProfile;
 use freehold_domain::environment::{EnvironmentRepo, EnvironmentRepoStatus};
+use freehold_store::environment::UnownedWorktree;
 use freehold_store::task::TaskFilter;
 use freehold_store::{self as store, DatabaseUrl, Store, StoreError, StoreOptions, Tx};
 
@@ -24,6 +25,7 @@ struct Recorded {
     /// Each worktree that should be there, with the path of its repository.
     worktrees: Vec<(EnvironmentRepo, String)>,
     task_folders: BTreeSet<String>,
+    unowned: Vec<UnownedWorktree>,
 }
 
 /// Looks at the database and at what it speaks of.
@@ -50,6 +52,7 @@ pub(super) async fn check(setup: &Setup) -> Vec<Finding> {
             findings.push(workspaces(&recorded.worktrees));
             findings.push(registrations(machine::find_git().ok().as_ref(), recorded.worktrees));
             findings.push(folders(&setup.home, &recorded.task_folders));
+            findings.extend(unowned(&recorded.unowned));
             findings
         }
         Err(error) => vec![Finding::fail(DATABASE, error.to_string(), remedy)],
@@ -69,9 +72,9 @@ fn recorded(tx: &mut Tx<'_>) -> Result<Recorded, StoreError> {
     for task_id in task_ids(tx)? {
         let Some(environment) = store::environment::find_by_task(tx, &task_id)? else { continue };
         for repo in store::environment::repos_of(tx, &environment.id)? {
-            let is_active = repo.status == EnvironmentRepoStatus::Active;
+            let is_owned = repo.worktree_id.is_some() && repo.status != EnvironmentRepoStatus::Deleted;
             if let Some(repository) = store::repository::find(tx, &repo.repository_id)?
-                && is_active
+                && is_owned
             {
                 worktrees.push((repo, repository.local_path));
             }
@@ -80,7 +83,8 @@ fn recorded(tx: &mut Tx<'_>) -> Result<Recorded, StoreError> {
     }
     let unfinished = store::creation::list_unfinished(tx)?;
     task_folders.extend(unfinished.into_iter().map(|creation| creation.task_dir_name));
-    Ok(Recorded { agents: store::agent::list(tx)?, worktrees, task_folders })
+    let (agents, unowned) = (store::agent::list(tx)?, store::environment::unowned(tx)?);
+    Ok(Recorded { agents, worktrees, task_folders, unowned })
 }
 
 fn task_ids(tx: &mut Tx<'_>) -> Result<Vec<freehold_domain::id::TaskId>, StoreError> {
@@ -124,7 +128,7 @@ fn workspaces(worktrees: &[(EnvironmentRepo, String)]) -> Finding {
     if missing.is_empty() {
         return Finding::ok(CHECK, format!("all {} are on disk", worktrees.len()));
     }
-    let message = format!("{} of {} are not on disk: {}", missing.len(), worktrees.len(), missing.join(", "));
+    let message = format!("{} of {} are not on disk: {}", missing.len(), worktrees.len(), some(&missing));
     Finding::warn(
         CHECK,
         message,
@@ -151,7 +155,39 @@ fn registrations(git: Option<&freehold_git::Git>, worktrees: Vec<(EnvironmentRep
     if problems.is_empty() {
         return Finding::ok(CHECK, "every workspace is registered in its repository");
     }
-    Finding::warn(CHECK, problems.join("; "), "look at `git worktree list` and `git worktree repair` there")
+    Finding::warn(CHECK, some(&problems), "look at `git worktree list` and `git worktree repair` there")
+}
+
+/// What an upgrade recorded without an owner; nothing to say where there is none.
+fn unowned(worktrees: &[UnownedWorktree]) -> Option<Finding> {
+    const CHECK: &str = "unowned";
+    let present: Vec<&str> = worktrees
+        .iter()
+        .map(|worktree| worktree.path.as_str())
+        .filter(|path| Path::new(path).is_dir())
+        .collect();
+    match (worktrees.len(), present.len()) {
+        (0, _) => None,
+        (all, 0) => Some(Finding::ok(
+            CHECK,
+            format!("{all} worktrees were recorded without an owner; none is on disk"),
+        )),
+        (all, here) => Some(Finding::warn(
+            CHECK,
+            format!("{all} worktrees were recorded without an owner; {here} are on disk: {}", some(&present)),
+            "look what is in them; Freehold leaves alone what it does not own",
+        )),
+    }
+}
+
+/// The first few of many names.
+fn some<T: AsRef<str>>(names: &[T]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.iter().take(SHOWN).map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 fn folders(home: &Home, known: &BTreeSet<String>) -> Finding {
@@ -163,6 +199,6 @@ fn folders(home: &Home, known: &BTreeSet<String>) -> Finding {
     if unknown.is_empty() {
         return Finding::ok(CHECK, format!("every folder in {} belongs to a task", root.display()));
     }
-    let message = format!("in {} no task of this database owns: {}", root.display(), unknown.join(", "));
+    let message = format!("in {} no task of this database owns: {}", root.display(), some(&unknown));
     Finding::warn(CHECK, message, "look what is in them; Freehold leaves alone what it does not own")
 }
