@@ -119,8 +119,10 @@ impl Connection {
     }
 
     pub(super) fn execute_text(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
-        let failed = |error: postgres::Error| StoreError::database(render::title(sql), Explained::new(&error));
-        let prepared = self.client.prepare(&render::statement(sql, super::Engine::Postgres)).map_err(failed)?;
+        let failed =
+            |error: postgres::Error| StoreError::database(render::title(sql), Explained::new(&error));
+        let prepared =
+            self.client.prepare(&render::statement(sql, super::Engine::Postgres)).map_err(failed)?;
         self.client.execute(&prepared, &borrowed(&bind(&prepared, values))).map_err(failed)
     }
 
@@ -130,8 +132,10 @@ impl Connection {
         values: &[Value<'_>],
         each: &mut dyn FnMut(Row<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let failed = |error: postgres::Error| StoreError::database(render::title(sql), Explained::new(&error));
-        let prepared = self.client.prepare(&render::statement(sql, super::Engine::Postgres)).map_err(failed)?;
+        let failed =
+            |error: postgres::Error| StoreError::database(render::title(sql), Explained::new(&error));
+        let prepared =
+            self.client.prepare(&render::statement(sql, super::Engine::Postgres)).map_err(failed)?;
         let rows = self.client.query(&prepared, &borrowed(&bind(&prepared, values))).map_err(failed)?;
         rows.iter().try_for_each(|row| each(Row::Postgres(row)))
     }

@@ -155,8 +155,11 @@ impl Connection {
     }
 
     pub(super) fn copy_into(&self, path: &Path) -> Result<(), StoreError> {
-        let text = path.to_str().ok_or_else(|| StoreError::database("copy the database", "its path is not UTF-8"))?;
-        let failed = |error: rusqlite::Error| StoreError::Snapshot { path: path.to_owned(), source: error.into() };
+        let text = path
+            .to_str()
+            .ok_or_else(|| StoreError::database("copy the database", "its path is not UTF-8"))?;
+        let failed =
+            |error: rusqlite::Error| StoreError::Snapshot { path: path.to_owned(), source: error.into() };
         self.connection.execute("VACUUM INTO ?1", [text]).map(drop).map_err(failed)
     }
 
@@ -191,7 +194,8 @@ impl Connection {
 
     pub(super) fn execute_text(&self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
         let run = || {
-            let mut prepared = self.connection.prepare_cached(&render::statement(sql, super::Engine::Sqlite))?;
+            let mut prepared =
+                self.connection.prepare_cached(&render::statement(sql, super::Engine::Sqlite))?;
             bind(&mut prepared, values)?;
             prepared.raw_execute()
         };

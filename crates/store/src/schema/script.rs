@@ -80,7 +80,10 @@ impl Script {
 
 /// The columns between the outer parentheses.
 fn columns(statement: &str) -> Vec<Column> {
-    let inside = statement.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')).map_or("", |(inside, _)| inside);
+    let inside = statement
+        .split_once('(')
+        .and_then(|(_, rest)| rest.rsplit_once(')'))
+        .map_or("", |(inside, _)| inside);
     let column = |item: &str| {
         let (name, definition) = item.trim().split_once(char::is_whitespace)?;
         let is_constraint = ["CONSTRAINT", "UNIQUE", "PRIMARY", "FOREIGN", "CHECK"].contains(&name);
@@ -120,8 +123,12 @@ mod tests {
              INSERT INTO a (id) VALUES (1);",
         );
         let table = script.table("a").unwrap();
-        let columns: Vec<_> = table.columns.iter().map(|column| (&*column.name, &*column.definition)).collect();
-        assert_eq!(columns, [("id", "TEXT NOT NULL PRIMARY KEY"), ("b", "TEXT DEFAULT '' REFERENCES c (id)")]);
+        let columns: Vec<_> =
+            table.columns.iter().map(|column| (&*column.name, &*column.definition)).collect();
+        assert_eq!(
+            columns,
+            [("id", "TEXT NOT NULL PRIMARY KEY"), ("b", "TEXT DEFAULT '' REFERENCES c (id)")]
+        );
         assert_eq!(table.rows, ["INSERT INTO a (id) VALUES (1)"]);
         let index = &script.indexes[0];
         assert_eq!((&*index.name, &*index.table), ("u", "a"));

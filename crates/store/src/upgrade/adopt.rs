@@ -80,7 +80,9 @@ pub(super) fn adopt(
 
 /// Gives a word that Freehold knows to every task and session that holds none of them.
 fn mend_states(tx: &mut Tx<'_>, notes: &mut Vec<String>) -> Result<(), StoreError> {
-    let read = |sql: &str, tx: &mut Tx<'_>| tx.rows_of_text(sql, &[], "", |fields| Ok((fields.text()?, fields.text()?)));
+    let read = |sql: &str, tx: &mut Tx<'_>| {
+        tx.rows_of_text(sql, &[], "", |fields| Ok((fields.text()?, fields.text()?)))
+    };
     for (id, state) in read("SELECT id, state FROM tasks", tx)? {
         if state.parse::<TaskState>().is_err() {
             let message = format!("its state was {state:?} before the upgrade");
@@ -89,7 +91,10 @@ fn mend_states(tx: &mut Tx<'_>, notes: &mut Vec<String>) -> Result<(), StoreErro
             notes.push(format!("task {id}: {message}"));
         }
     }
-    for (id, state) in read("SELECT id, state FROM task_sessions WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.id = task_id)", tx)? {
+    for (id, state) in read(
+        "SELECT id, state FROM task_sessions WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.id = task_id)",
+        tx,
+    )? {
         if state.parse::<SessionState>().is_err() {
             let message = format!("its state was {state:?} before the upgrade");
             let values = params![SessionState::Failed.as_str(), &message, &id];

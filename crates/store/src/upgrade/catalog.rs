@@ -48,9 +48,8 @@ impl Column {
 
 impl Catalog {
     pub(super) fn read(tx: &mut Tx<'_>) -> Result<Self, StoreError> {
-        let columns = tx.rows(&COLUMNS, params![], "", |fields| {
-            Ok((fields.text()?, fields.text()?, fields.text()?))
-        })?;
+        let columns =
+            tx.rows(&COLUMNS, params![], "", |fields| Ok((fields.text()?, fields.text()?, fields.text()?)))?;
         let mut catalog = Self::default();
         for (table, column, kind) in columns {
             catalog.tables.entry(table).or_default().insert(column, kind);

@@ -133,7 +133,8 @@ impl Resolutions {
     pub fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Self, InvalidResolution> {
         let mut choices = BTreeMap::new();
         for text in texts.iter().map(AsRef::as_ref) {
-            let pair = text.rsplit_once('=').filter(|(conflict, choice)| !conflict.is_empty() && !choice.is_empty());
+            let pair =
+                text.rsplit_once('=').filter(|(conflict, choice)| !conflict.is_empty() && !choice.is_empty());
             let (conflict, choice) = pair.ok_or_else(|| InvalidResolution::Form(text.to_owned()))?;
             if choices.insert(conflict.to_owned(), choice.to_owned()).is_some() {
                 return Err(InvalidResolution::Twice(conflict.to_owned()));

@@ -16,7 +16,7 @@ use super::evidence::{Evidence, Place};
 use claims::{Claim, Claims, Rank};
 
 pub(super) use claims::Source;
-pub(super) use outcome::{OwnedRepo, OwnedWorkspace, Outcome, Reason, Unowned};
+pub(super) use outcome::{Outcome, OwnedRepo, OwnedWorkspace, Reason, Unowned};
 
 /// A task, a repository and a branch slug.
 type Slot<'e> = (&'e str, &'e str, &'e str);
@@ -139,11 +139,13 @@ impl<'e> Settlement<'e> {
             let winner = *winner;
             let mut sources = claims.sources_of(winner);
             if winner.rank == Rank::Live {
-                let rivals: Vec<_> = sources.iter().copied().filter(|claim| claim.rank == Rank::Live).collect();
+                let rivals: Vec<_> =
+                    sources.iter().copied().filter(|claim| claim.rank == Rank::Live).collect();
                 let differ = |one: &Place, other: &Place| {
                     both_differ(&one.path, &other.path) || both_differ(&one.branch, &other.branch)
                 };
-                let drifts = rivals.iter().any(|one| rivals.iter().any(|other| differ(&one.place, &other.place)));
+                let drifts =
+                    rivals.iter().any(|one| rivals.iter().any(|other| differ(&one.place, &other.place)));
                 if drifts {
                     let conflict = claims.conflict(ConflictKind::Data, worktree, &distinct_places(&rivals));
                     if let Some(choice) = self.ask(conflict, resolutions) {
@@ -194,7 +196,9 @@ impl<'e> Settlement<'e> {
 fn losers(claims: &Claims<'_>, rank: Rank, worktree: &str, choice: &str) -> BTreeSet<Source> {
     let chosen = claims.list.iter().find(|claim| claim.source.id == choice);
     let loses = |claim: &&Claim<'_>| {
-        claim.rank == rank && claim.place.worktree == worktree && Some(claim.slot()) != chosen.map(Claim::slot)
+        claim.rank == rank
+            && claim.place.worktree == worktree
+            && Some(claim.slot()) != chosen.map(Claim::slot)
     };
     claims.list.iter().filter(loses).map(|claim| claim.source.clone()).collect()
 }

@@ -285,8 +285,7 @@ fn pairs(
     column: &'static str,
 ) -> Result<BTreeMap<String, String>, StoreError> {
     let columns = [Column::text("id"), Column::text(column)];
-    let pairs =
-        rows(tx, catalog, table, &columns, |fields| Ok((fields.text()?, fields.text()?)))?;
+    let pairs = rows(tx, catalog, table, &columns, |fields| Ok((fields.text()?, fields.text()?)))?;
     Ok(pairs.into_iter().collect())
 }
 

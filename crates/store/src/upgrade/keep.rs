@@ -26,7 +26,9 @@ pub(super) fn as_it_is(evidence: &Evidence, resolutions: &Resolutions) -> Outcom
     for (worktree, rivals) in owners.into_iter().filter(|(_, rivals)| rivals.len() > 1) {
         let conflict = conflict(evidence, worktree, &rivals);
         match resolutions.choice(&conflict.id).filter(|choice| rivals.iter().any(|row| row.id == *choice)) {
-            Some(choice) => losers.extend(rivals.iter().map(|row| row.id.as_str()).filter(|id| *id != choice)),
+            Some(choice) => {
+                losers.extend(rivals.iter().map(|row| row.id.as_str()).filter(|id| *id != choice))
+            }
             None => outcome.open.push(conflict.clone()),
         }
         outcome.asked.push(conflict);

@@ -54,17 +54,26 @@ pub(super) fn before_swap(tx: &mut Tx<'_>, evidence: &Evidence, outcome: &Outcom
     let links: BTreeMap<String, String> = rows.into_iter().collect();
     for row in evidence.session_worktrees.iter().filter(|row| !row.place.worktree.is_empty()) {
         let session = evidence.sessions.iter().find(|session| session.id == row.session);
-        let Some(session) = session.filter(|session| evidence.tasks.contains_key(&session.task)) else { continue };
+        let Some(session) = session.filter(|session| evidence.tasks.contains_key(&session.task)) else {
+            continue;
+        };
         let link = links.get(&session.id).map_or("", String::as_str);
         if !ids.contains(link) {
-            return Err(failed(format!("session {} has no workspace for worktree {}", session.id, row.place.worktree)));
+            return Err(failed(format!(
+                "session {} has no workspace for worktree {}",
+                session.id, row.place.worktree
+            )));
         }
     }
     Ok(())
 }
 
 /// The worktrees before and after, each with its path and branch.
-fn check_inventory(tx: &mut Tx<'_>, evidence: &Evidence, environments: &BTreeSet<&str>) -> Result<(), StoreError> {
+fn check_inventory(
+    tx: &mut Tx<'_>,
+    evidence: &Evidence,
+    environments: &BTreeSet<&str>,
+) -> Result<(), StoreError> {
     let before = mentioned(evidence);
     let mut kept: BTreeMap<String, usize> = BTreeMap::new();
     let repos = texts(
@@ -74,7 +83,9 @@ fn check_inventory(tx: &mut Tx<'_>, evidence: &Evidence, environments: &BTreeSet
     )?;
     for [environment, worktree, path, branch, status, deleted] in repos {
         if !environments.contains(environment.as_str()) {
-            return Err(failed(format!("worktree {worktree} belongs to the missing environment {environment}")));
+            return Err(failed(format!(
+                "worktree {worktree} belongs to the missing environment {environment}"
+            )));
         }
         if worktree.is_empty() {
             continue;
@@ -89,13 +100,13 @@ fn check_inventory(tx: &mut Tx<'_>, evidence: &Evidence, environments: &BTreeSet
             text.is_empty() || known.iter().any(|place| of(place) == text)
         };
         if !is_known(&path, |place| &place.path) || !is_known(&branch, |place| &place.branch) {
-            return Err(failed(format!("worktree {worktree} was stored with {path} {branch}, which no row held")));
+            return Err(failed(format!(
+                "worktree {worktree} was stored with {path} {branch}, which no row held"
+            )));
         }
     }
-    let unowned = texts(
-        tx,
-        "SELECT worktree_id, worktree_path, worktree_branch, reason FROM unowned_worktrees",
-    )?;
+    let unowned =
+        texts(tx, "SELECT worktree_id, worktree_path, worktree_branch, reason FROM unowned_worktrees")?;
     let mut recorded: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     for [worktree, path, branch, reason] in &unowned {
         if reason != Reason::Superseded.as_str() {
@@ -134,7 +145,8 @@ pub(super) type Counts = BTreeMap<String, i64>;
 pub(super) fn count_rows(tx: &mut Tx<'_>, catalog: &Catalog) -> Result<Counts, StoreError> {
     let mut counts = Counts::new();
     for table in catalog.tables() {
-        let count = tx.rows_of_text(&format!("SELECT COUNT(*) FROM \"{table}\""), &[], "", |fields| fields.int())?;
+        let count =
+            tx.rows_of_text(&format!("SELECT COUNT(*) FROM \"{table}\""), &[], "", |fields| fields.int())?;
         counts.insert(table.to_owned(), count.first().copied().unwrap_or_default());
     }
     Ok(counts)

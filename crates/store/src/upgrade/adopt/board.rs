@@ -23,7 +23,11 @@ struct Boards {
 }
 
 /// Puts every task into a column that exists, in its own board where it can be.
-pub(super) fn place_tasks(tx: &mut Tx<'_>, now: Timestamp, notes: &mut Vec<String>) -> Result<(), StoreError> {
+pub(super) fn place_tasks(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    notes: &mut Vec<String>,
+) -> Result<(), StoreError> {
     let mut boards = read(tx)?;
     let tasks = tx.rows_of_text(
         "SELECT id, workspace_id, workflow_id, workflow_step_id FROM tasks ORDER BY id",

@@ -156,9 +156,8 @@ impl<'e> Claims<'e> {
 
     /// The claims of the winner's task on its worktree: the winner, then the others by weight.
     pub(super) fn sources_of(&self, winner: &Claim<'e>) -> Vec<&Claim<'e>> {
-        let concerns = |claim: &&Claim<'e>| {
-            claim.task == winner.task && claim.place.worktree == winner.place.worktree
-        };
+        let concerns =
+            |claim: &&Claim<'e>| claim.task == winner.task && claim.place.worktree == winner.place.worktree;
         let mut sources: Vec<_> = self.list.iter().filter(concerns).collect();
         sources.sort_by(|one, other| {
             let is_other = |claim: &Claim<'_>| claim.source != winner.source;

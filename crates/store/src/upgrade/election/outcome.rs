@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claims::{Claim, Claims, Rank, Source};
 use super::Settlement;
+use super::claims::{Claim, Claims, Rank, Source};
 use crate::upgrade::conflict::Conflict;
 use crate::upgrade::derived_id;
 use crate::upgrade::evidence::{Environment, Evidence, Life, Place, Repo, Session};
@@ -138,10 +138,12 @@ fn environments<'e>(evidence: &'e Evidence, claims: &Claims<'e>) -> BTreeMap<&'e
 /// The environment for a task that has sessions and none yet; executor fields come from the newest live
 /// session, else from the newest.
 fn made_for(task: &str, sessions: &[&Session], evidence: &Evidence) -> Environment {
-    let newest =
-        sessions.iter().max_by_key(|session| (session.is_live(), session.updated, session.started, &session.id));
-    let (executor, executor_profile) =
-        newest.map(|session| (session.executor.clone(), session.executor_profile.clone())).unwrap_or_default();
+    let newest = sessions
+        .iter()
+        .max_by_key(|session| (session.is_live(), session.updated, session.started, &session.id));
+    let (executor, executor_profile) = newest
+        .map(|session| (session.executor.clone(), session.executor_profile.clone()))
+        .unwrap_or_default();
     Environment {
         id: derived_id(&["environment", task]),
         task: task.to_owned(),
@@ -261,7 +263,9 @@ fn common_root(owned: &[&Repo]) -> String {
     let Some((first, rest)) = owned.split_first() else { return String::new() };
     let parent = |row: &Repo| row.place.path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
     match parent(first) {
-        Some(root) if !rest.is_empty() && rest.iter().all(|row| parent(row).as_deref() == Some(&root)) => root,
+        Some(root) if !rest.is_empty() && rest.iter().all(|row| parent(row).as_deref() == Some(&root)) => {
+            root
+        }
         _ => first.place.path.clone(),
     }
 }
@@ -374,4 +378,3 @@ fn mentions<'e>(evidence: &'e Evidence, claims: &Claims<'e>) -> Vec<Mention<'e>>
     }
     mentions
 }
-
