@@ -47,4 +47,7 @@ pub(crate) struct ImportKandev {
     /// The home folder of Freehold to fill; by default FREEHOLD_HOME, or else ~/.freehold
     #[arg(long, value_name = "DIR")]
     pub(crate) into: Option<PathBuf>,
+    /// Answer a question that the plan asks; can be repeated
+    #[arg(long = "resolve", value_name = "CONFLICT=CHOICE")]
+    pub(crate) resolutions: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use freehold_store::upgrade::{self, Resolutions};
-use freehold_store::{DatabaseUrl, HomeLock};
+use freehold_store::{DatabaseUrl, HomeLock, StoreError};
 
 use crate::arguments::{ImportCommand, ImportKandev};
 use crate::commands::upgrade::report;
@@ -15,6 +15,7 @@ use crate::output::Output;
 /// Carries out the command.
 pub(crate) fn run(command: &ImportCommand, output: Output) -> Result<(), Failure> {
     let ImportCommand::Kandev(options) = command;
+    let resolutions = Resolutions::parse(&options.resolutions).map_err(StoreError::from)?;
     let original = find_original(options)?;
     let home = Home::locate(options.into.clone().or_else(home_of_environment).as_deref())?;
     let _lock = HomeLock::acquire(home.root())?;
@@ -28,7 +29,7 @@ pub(crate) fn run(command: &ImportCommand, output: Output) -> Result<(), Failure
     }
     // Under another name until it is upgraded: a copy that is not must never be taken for the database.
     let draft = target.with_extension("import");
-    let imported = import(&original, &draft, output).and_then(|text| {
+    let imported = import(&original, &draft, resolutions, output).and_then(|text| {
         std::fs::rename(&draft, &target).map_err(|source| Failure::file("put in place", &draft, &source))?;
         Ok(text)
     });
@@ -47,12 +48,17 @@ pub(crate) fn run(command: &ImportCommand, output: Output) -> Result<(), Failure
     })
 }
 
-fn import(original: &Path, draft: &Path, output: Output) -> Result<(upgrade::Initialised, String), Failure> {
+fn import(
+    original: &Path,
+    draft: &Path,
+    resolutions: Resolutions,
+    output: Output,
+) -> Result<(upgrade::Initialised, String), Failure> {
     forget(draft);
     output.note(&format!("Copying {} …", original.display()));
     upgrade::copy_database(original, draft)?;
     let url = DatabaseUrl::Sqlite(draft.to_owned());
-    let done = initialise(&url, true, Resolutions::default(), output)?;
+    let done = initialise(&url, true, resolutions, output)?;
     let text = done.upgrade.as_ref().map(report).unwrap_or_default();
     Ok((done, text))
 }

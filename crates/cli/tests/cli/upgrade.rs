@@ -202,6 +202,9 @@ fn an_import_from_nowhere_and_one_with_a_conflict_leave_nothing() {
     assert_eq!(unnamed["subject"], json!(usual), "the home of Freehold is not taken for Kandev's");
     let left: Vec<String> = files(&into).into_iter().map(|(name, _)| name).collect();
     assert_eq!(left, ["freehold.lock"]);
+    let answer = ["--resolve", "owner:worktree-1=environment-1"];
+    let done = kandev.scene.run(&[&words[..], &answer].concat()).json();
+    assert_eq!(done["upgrade"]["plan"]["worktrees_owned"], 1);
 }
 
 #[test]
