@@ -145,7 +145,7 @@ impl<'e> Settlement<'e> {
                     both_differ(&one.path, &other.path) || both_differ(&one.branch, &other.branch)
                 };
                 let drifts =
-                    rivals.iter().any(|one| rivals.iter().any(|other| differ(&one.place, &other.place)));
+                    rivals.iter().any(|one| rivals.iter().any(|other| differ(one.place, other.place)));
                 if drifts {
                     let conflict = claims.conflict(ConflictKind::Data, worktree, &distinct_places(&rivals));
                     if let Some(choice) = self.ask(conflict, resolutions) {
@@ -154,7 +154,7 @@ impl<'e> Settlement<'e> {
                 }
             }
             let first = |text: fn(&Place) -> &String| {
-                let found = sources.iter().map(|claim| text(&claim.place)).find(|text| !text.is_empty());
+                let found = sources.iter().map(|claim| text(claim.place)).find(|text| !text.is_empty());
                 found.cloned().unwrap_or_default()
             };
             let place = Place {
@@ -194,13 +194,9 @@ impl<'e> Settlement<'e> {
 
 /// The claims on a worktree that an answer takes out: all of the rank but the chosen one.
 fn losers(claims: &Claims<'_>, rank: Rank, worktree: &str, choice: &str) -> BTreeSet<Source> {
-    let chosen = claims.list.iter().find(|claim| claim.source.id == choice);
-    let loses = |claim: &&Claim<'_>| {
-        claim.rank == rank
-            && claim.place.worktree == worktree
-            && Some(claim.slot()) != chosen.map(Claim::slot)
-    };
-    claims.list.iter().filter(loses).map(|claim| claim.source.clone()).collect()
+    let chosen = claims.on_worktree(worktree).find(|claim| claim.source.id == choice);
+    let loses = |claim: &&Claim<'_>| claim.rank == rank && Some(claim.slot()) != chosen.map(Claim::slot);
+    claims.on_worktree(worktree).filter(loses).map(|claim| claim.source.clone()).collect()
 }
 
 fn both_differ(one: &str, other: &str) -> bool {

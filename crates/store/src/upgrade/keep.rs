@@ -27,7 +27,7 @@ pub(super) fn as_it_is(evidence: &Evidence, resolutions: &Resolutions) -> Outcom
         let conflict = conflict(evidence, worktree, &rivals);
         match resolutions.choice(&conflict.id).filter(|choice| rivals.iter().any(|row| row.id == *choice)) {
             Some(choice) => {
-                losers.extend(rivals.iter().map(|row| row.id.as_str()).filter(|id| *id != choice))
+                losers.extend(rivals.iter().map(|row| row.id.as_str()).filter(|id| *id != choice));
             }
             None => outcome.open.push(conflict.clone()),
         }

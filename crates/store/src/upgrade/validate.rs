@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::catalog::Catalog;
 use super::election::{Outcome, Reason};
-use super::evidence::{Evidence, Place};
+use super::evidence::{Evidence, Place, Session};
 use crate::schema::script::Script;
 use crate::{StoreError, Tx};
 
@@ -52,8 +52,10 @@ pub(super) fn before_swap(tx: &mut Tx<'_>, evidence: &Evidence, outcome: &Outcom
         |fields| Ok((fields.text()?, fields.text()?)),
     )?;
     let links: BTreeMap<String, String> = rows.into_iter().collect();
+    let sessions: BTreeMap<&str, &Session> =
+        evidence.sessions.iter().map(|session| (session.id.as_str(), session)).collect();
     for row in evidence.session_worktrees.iter().filter(|row| !row.place.worktree.is_empty()) {
-        let session = evidence.sessions.iter().find(|session| session.id == row.session);
+        let session = sessions.get(row.session.as_str()).copied();
         let Some(session) = session.filter(|session| evidence.tasks.contains_key(&session.task)) else {
             continue;
         };
@@ -114,12 +116,9 @@ fn check_inventory(
         }
     }
     for (worktree, places) in before {
-        if kept.contains_key(worktree) && kept.get(worktree) == Some(&1) {
-            continue;
-        }
         let records = recorded.get(worktree).map(Vec::as_slice).unwrap_or_default();
         let is_told = |place: &&Place| records.contains(&(place.path.as_str(), place.branch.as_str()));
-        if !kept.contains_key(worktree) && !places.iter().all(|place| is_told(&place)) {
+        if !kept.contains_key(worktree) && !places.iter().all(is_told) {
             return Err(failed(format!("worktree {worktree} is neither owned nor recorded")));
         }
     }

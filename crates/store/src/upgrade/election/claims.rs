@@ -66,6 +66,10 @@ impl<'e> Claim<'e> {
 #[derive(Debug, Default)]
 pub(super) struct Claims<'e> {
     pub(super) list: Vec<Claim<'e>>,
+    /// Places in the list, by worktree.
+    of_worktree: BTreeMap<&'e str, Vec<usize>>,
+    /// Places in the list, by task.
+    of_task: BTreeMap<&'e str, Vec<usize>>,
     /// The environment that stays, by task.
     pub(super) surviving: BTreeMap<&'e str, &'e Environment>,
     pub(super) environments: BTreeMap<&'e str, &'e Environment>,
@@ -95,6 +99,10 @@ impl<'e> Claims<'e> {
         list.extend(evidence.repos.iter().filter_map(|row| claims.of_repo(row)));
         list.extend(claims.surviving.values().filter_map(|row| of_flat(row)));
         list.extend(evidence.session_worktrees.iter().filter_map(|row| claims.of_session(row)));
+        for (place, claim) in list.iter().enumerate() {
+            claims.of_worktree.entry(&claim.place.worktree).or_default().push(place);
+            claims.of_task.entry(claim.task).or_default().push(place);
+        }
         claims.list = list;
         let is_orphan = |row: &&SessionWorktree| {
             !row.life.is_deleted()
@@ -154,11 +162,22 @@ impl<'e> Claims<'e> {
         })
     }
 
+    /// The claims on a worktree.
+    pub(super) fn on_worktree(&self, worktree: &str) -> impl Iterator<Item = &Claim<'e>> {
+        let places = self.of_worktree.get(worktree).into_iter().flatten();
+        places.filter_map(|place| self.list.get(*place))
+    }
+
+    /// The claims of a task.
+    pub(super) fn of_task(&self, task: &str) -> impl Iterator<Item = &Claim<'e>> {
+        let places = self.of_task.get(task).into_iter().flatten();
+        places.filter_map(|place| self.list.get(*place))
+    }
+
     /// The claims of the winner's task on its worktree: the winner, then the others by weight.
     pub(super) fn sources_of(&self, winner: &Claim<'e>) -> Vec<&Claim<'e>> {
-        let concerns =
-            |claim: &&Claim<'e>| claim.task == winner.task && claim.place.worktree == winner.place.worktree;
-        let mut sources: Vec<_> = self.list.iter().filter(concerns).collect();
+        let mut sources: Vec<_> =
+            self.on_worktree(&winner.place.worktree).filter(|claim| claim.task == winner.task).collect();
         sources.sort_by(|one, other| {
             let is_other = |claim: &Claim<'_>| claim.source != winner.source;
             (is_other(one), one.rank)

@@ -244,10 +244,9 @@ fn set_workspace_path(
     if owned.iter().any(|row| row.place.path == environment.workspace_path) {
         return;
     }
-    let slot_of_loser = claims.list.iter().find(|claim| {
+    let slot_of_loser = claims.of_task(&environment.task).find(|claim| {
         let winner = settlement.slots.get(&claim.slot());
-        claim.task == environment.task
-            && claim.place.path == environment.workspace_path
+        claim.place.path == environment.workspace_path
             && winner.is_some_and(|winner| *winner != claim.place.worktree)
     });
     if let Some(loser) = slot_of_loser {
