@@ -17,6 +17,9 @@ use crate::value::Value;
 use crate::worker::Slot;
 use crate::{StoreError, event};
 
+/// What is done with each row of a result.
+type EachRow<'r> = dyn FnMut(Row<'_>) -> Result<(), StoreError> + 'r;
+
 /// One transaction, handed to the closure of [`crate::Store::write`] or [`crate::Store::read`].
 pub struct Tx<'c> {
     connection: &'c mut Connection,
@@ -66,6 +69,15 @@ impl Tx<'_> {
         statement: &Statement,
         values: &[Value<'_>],
         table: &'static str,
+        read: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.collect(|connection, each| connection.query(statement, values, each), table, read)
+    }
+
+    fn collect<T>(
+        &mut self,
+        query: impl FnOnce(&mut Connection, &mut EachRow<'_>) -> Result<(), StoreError>,
+        table: &'static str,
         mut read: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::new();
@@ -73,7 +85,7 @@ impl Tx<'_> {
             found.push(read(&mut Fields::new(row, table))?);
             Ok(())
         };
-        let outcome = self.connection.query(statement, values, &mut each);
+        let outcome = query(self.connection, &mut each);
         self.note(outcome)?;
         Ok(found)
     }
@@ -102,16 +114,9 @@ impl Tx<'_> {
         sql: &str,
         values: &[Value<'_>],
         table: &'static str,
-        mut read: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+        read: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let mut found = Vec::new();
-        let mut each = |row: Row<'_>| {
-            found.push(read(&mut Fields::new(row, table))?);
-            Ok(())
-        };
-        let outcome = self.connection.query_text(sql, values, &mut each);
-        self.note(outcome)?;
-        Ok(found)
+        self.collect(|connection, each| connection.query_text(sql, values, each), table, read)
     }
 
     /// A number that is another one after every commit of another connection; always 0 on PostgreSQL.

@@ -187,60 +187,59 @@ pub(super) fn read(tx: &mut Tx<'_>, catalog: &Catalog) -> Result<Evidence, Store
     Ok(evidence)
 }
 
-const ENVIRONMENT: &[Column] = &[
-    Column::text("id"),
-    Column::text("task_id"),
-    Column::text("executor_type"),
-    Column::text("executor_id"),
-    Column::text("executor_profile_id"),
-    Column::int("control_port"),
-    Column::text("status"),
-    Column::text("workspace_path"),
-    Column::text("container_id"),
-    Column::text("sandbox_id"),
-    Column::text("task_dir_name"),
-    Column::text("repository_id"),
-    Column::text("worktree_id"),
-    Column::text("worktree_path"),
-    Column::text("worktree_branch"),
-    Column::instant("created_at"),
-    Column::instant("updated_at"),
+/// The columns of a [`Place`].
+const PLACE: &[Column] =
+    &[Column::text("worktree_id"), Column::text("worktree_path"), Column::text("worktree_branch")];
+
+const TIMES: &[Column] = &[Column::instant("created_at"), Column::instant("updated_at")];
+
+/// The columns of a [`Life`], with those of [`TIMES`] after the status.
+const STATUS: &[Column] = &[Column::text("status")];
+const ENDS: &[Column] = &[Column::instant("merged_at"), Column::instant("deleted_at")];
+
+const ENVIRONMENT: &[&[Column]] = &[
+    &[
+        Column::text("id"),
+        Column::text("task_id"),
+        Column::text("executor_type"),
+        Column::text("executor_id"),
+        Column::text("executor_profile_id"),
+        Column::int("control_port"),
+        Column::text("status"),
+        Column::text("workspace_path"),
+        Column::text("container_id"),
+        Column::text("sandbox_id"),
+        Column::text("task_dir_name"),
+        Column::text("repository_id"),
+    ],
+    PLACE,
+    TIMES,
 ];
 
-const REPO: &[Column] = &[
-    Column::text("id"),
-    Column::text("task_environment_id"),
-    Column::text("repository_id"),
-    Column::text("branch_slug"),
-    Column::text("worktree_id"),
-    Column::text("worktree_path"),
-    Column::text("worktree_branch"),
-    Column::int("position"),
-    Column::text("error_message"),
-    Column::text("status"),
-    Column::instant("created_at"),
-    Column::instant("updated_at"),
-    Column::instant("merged_at"),
-    Column::instant("deleted_at"),
+/// What a row of a repository has beside its id and its owner.
+const SLOT: &[Column] = &[Column::text("repository_id"), Column::text("branch_slug")];
+
+const REPO: &[&[Column]] = &[
+    &[Column::text("id"), Column::text("task_environment_id")],
+    SLOT,
+    PLACE,
+    &[Column::int("position"), Column::text("error_message")],
+    STATUS,
+    TIMES,
+    ENDS,
 ];
 
-const SESSION_WORKTREE: &[Column] = &[
-    Column::text("id"),
-    Column::text("session_id"),
-    Column::text("repository_id"),
-    Column::text("branch_slug"),
-    Column::text("worktree_id"),
-    Column::text("worktree_path"),
-    Column::text("worktree_branch"),
-    Column::int("position"),
-    Column::text("status"),
-    Column::instant("created_at"),
-    Column::instant("updated_at"),
-    Column::instant("merged_at"),
-    Column::instant("deleted_at"),
+const SESSION_WORKTREE: &[&[Column]] = &[
+    &[Column::text("id"), Column::text("session_id")],
+    SLOT,
+    PLACE,
+    &[Column::int("position")],
+    STATUS,
+    TIMES,
+    ENDS,
 ];
 
-const SESSION: &[Column] = &[
+const SESSION: &[&[Column]] = &[&[
     Column::text("id"),
     Column::text("task_id"),
     Column::text("task_environment_id"),
@@ -249,7 +248,7 @@ const SESSION: &[Column] = &[
     Column::text("executor_profile_id"),
     Column::instant("started_at"),
     Column::instant("updated_at"),
-];
+]];
 
 fn place(fields: &mut Fields<'_>) -> Result<Place, StoreError> {
     Ok(Place { worktree: fields.text()?, path: fields.text()?, branch: fields.text()? })
@@ -269,13 +268,13 @@ fn rows<T>(
     tx: &mut Tx<'_>,
     catalog: &Catalog,
     table: &'static str,
-    columns: &[Column],
+    columns: &[&[Column]],
     read: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     if !catalog.has_table(table) {
         return Ok(Vec::new());
     }
-    tx.rows_of_text(&catalog.select(table, columns), &[], table, read)
+    tx.rows_of_text(&catalog.select(table, &columns.concat()), &[], table, read)
 }
 
 fn pairs(
@@ -284,7 +283,7 @@ fn pairs(
     table: &'static str,
     column: &'static str,
 ) -> Result<BTreeMap<String, String>, StoreError> {
-    let columns = [Column::text("id"), Column::text(column)];
+    let columns = [&[Column::text("id"), Column::text(column)][..]];
     let pairs = rows(tx, catalog, table, &columns, |fields| Ok((fields.text()?, fields.text()?)))?;
     Ok(pairs.into_iter().collect())
 }
