@@ -1,0 +1,9 @@
+//! The upgrade of old databases, on both engines.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, also in what tests share"
+)]
+
+mod fixture;
