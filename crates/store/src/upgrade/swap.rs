@@ -214,7 +214,9 @@ fn name_as_final(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         |fields| Ok((fields.text()?, fields.text()?)),
     )?;
     for (name, table) in names {
+        // A number was added where the tables before were made through shadows too, and kept their names.
         let name_as_fresh = name.replace(SHADOW, "");
+        let name_as_fresh = name_as_fresh.trim_end_matches(|character: char| character.is_ascii_digit());
         tx.script(&format!("ALTER TABLE {table} RENAME CONSTRAINT {name} TO {name_as_fresh}"))?;
     }
     Ok(())
