@@ -1,6 +1,7 @@
 //! What an upgrade would do, told before it does anything.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -73,6 +74,29 @@ pub fn plan(url: &DatabaseUrl, resolutions: &Resolutions) -> Result<Plan, StoreE
 
 /// As [`plan`], on this thread.
 pub(super) fn of(
+    database: &Arc<Database>,
+    url: &DatabaseUrl,
+    resolutions: &Resolutions,
+) -> Result<Plan, StoreError> {
+    let had_journal = has_journal(url);
+    let plan = inspect(database, url, resolutions);
+    if !had_journal && has_journal(url) {
+        // Reading made files beside the database; only a connection that may write removes them as it closes.
+        // Where none can be opened they stay, and hold nothing.
+        drop(database.connect(Mode::Write));
+    }
+    plan
+}
+
+/// Whether the write-ahead log of an SQLite database is there, as it is while somebody works with it.
+fn has_journal(url: &DatabaseUrl) -> bool {
+    let DatabaseUrl::Sqlite(path) = url else { return false };
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-wal");
+    Path::new(&journal).exists()
+}
+
+fn inspect(
     database: &Arc<Database>,
     url: &DatabaseUrl,
     resolutions: &Resolutions,

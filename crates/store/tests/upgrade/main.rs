@@ -6,4 +6,8 @@
     reason = "a test fails by panicking, also in what tests share"
 )]
 
+mod conflicts;
+mod facts;
 mod fixture;
+mod whole;
+mod world;
