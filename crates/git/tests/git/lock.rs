@@ -97,7 +97,8 @@ fn a_program_that_a_hook_leaves_behind_delays_nothing_and_keeps_no_lock() {
     let release = world.repo.home().join("release");
     // It ends with the test's folder too: the test does not wait for it.
     let home = world.repo.home().display();
-    let script = format!("(while [ -d '{home}' ] && [ ! -e '{}' ]; do sleep 0.05; done) &", release.display());
+    let script =
+        format!("(while [ -d '{home}' ] && [ ! -e '{}' ]; do sleep 0.05; done) &", release.display());
     write_hook(&world.repo, "post-checkout", &script);
     let hasty = world.git.clone().with_lock_wait(Duration::from_secs(5));
     hasty.add_worktree(&world.plan("a")).unwrap();
