@@ -18,7 +18,8 @@ pub(super) fn keep_out(url: &DatabaseUrl) -> Result<Kept, StoreError> {
     for lock in lock_files(path) {
         // Without the file, or without the right to read it, the program never locked it for this user.
         let Ok(file) = File::open(&lock) else { continue };
-        match file.try_lock() {
+        // Shared, so that another Freehold waits for its turn instead of being taken for that program.
+        match file.try_lock_shared() {
             Ok(()) => locks.push(file),
             Err(TryLockError::WouldBlock) => {
                 let holder = format!("the program that made it still runs and holds {}", lock.display());

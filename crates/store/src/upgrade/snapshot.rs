@@ -33,14 +33,50 @@ pub(super) fn take(
     };
     std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
     let prefix = prefix(&database);
-    let draft = folder.join(format!(".{prefix}{}.partial", std::process::id()));
+    remove_leftovers(&folder, &prefix).map_err(|error| failed(&folder, error))?;
     let earlier = earlier(&folder, &prefix).map_err(|error| failed(&folder, error))?;
+    let (draft, _being_written) = new_draft(&folder, &prefix).map_err(|error| failed(&folder, error))?;
     let outcome = copy_into(&draft).and_then(|()| keep(&draft, &folder, &prefix, now, &earlier));
     if outcome.is_err() || draft.exists() {
         // What is left over is only a copy; the error that matters is the one already there.
         let _ = std::fs::remove_file(&draft);
     }
     outcome
+}
+
+/// What the name of a copy that is being written ends in.
+const DRAFT: &str = ".partial";
+
+/// Makes an empty file of a name that no other attempt has, of this process or of another, and locks it.
+fn new_draft(folder: &Path, prefix: &str) -> io::Result<(PathBuf, File)> {
+    let mut number = 1_u32;
+    loop {
+        let path = folder.join(format!(".{prefix}{}-{number}{DRAFT}", std::process::id()));
+        match File::create_new(&path) {
+            Ok(file) => {
+                // A file system without locks only keeps what was left over.
+                let _ = file.try_lock();
+                return Ok((path, file));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Removes the copies of processes that died while they wrote them: nobody holds a lock on these.
+fn remove_leftovers(folder: &Path, prefix: &str) -> io::Result<()> {
+    let prefix = format!(".{prefix}");
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_draft = name.starts_with(&prefix) && name.ends_with(DRAFT);
+        if is_draft && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            // One that stays only takes space.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    Ok(())
 }
 
 /// Puts a finished copy in place, unless an equal one is there.
@@ -130,6 +166,30 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&first.path).unwrap(), "one");
         assert_eq!(take("one").path, first.path);
         assert_eq!(std::fs::read_dir(folder.path().join("backups")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn the_copy_of_a_process_that_died_is_no_hindrance_and_one_that_is_being_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let backups = folder.path().join("backups");
+        std::fs::create_dir(&backups).unwrap();
+        let draft = |number: u32| {
+            let name = format!(".before-freehold-a-{}-{number}.partial", std::process::id());
+            std::fs::write(backups.join(&name), "half").unwrap();
+            backups.join(name)
+        };
+        let (dead, alive) = (draft(1), draft(2));
+        let writer = File::open(&alive).unwrap();
+        writer.try_lock().unwrap();
+        let now = Timestamp::from_micros(0);
+        take(&folder.path().join("a.db"), now, |path| {
+            assert!(std::fs::read(path).unwrap().is_empty());
+            Ok(std::fs::write(path, "whole").unwrap())
+        })
+        .unwrap();
+        assert!(!dead.exists());
+        assert_eq!(std::fs::read(&alive).unwrap(), b"half");
+        assert_eq!(std::fs::read_dir(&backups).unwrap().count(), 2);
     }
 
     #[test]

@@ -6,8 +6,11 @@
     reason = "a test fails by panicking, also in what tests share"
 )]
 
+mod concurrency;
 mod conflicts;
 mod facts;
 mod fixture;
+mod refusals;
+mod snapshot;
 mod whole;
 mod world;
