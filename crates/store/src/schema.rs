@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::dialect::{Connection, Database, Mode};
 use crate::statement::statements;
 use crate::transaction::run_on;
+use crate::upgrade::{self, Shape};
 use crate::value::params;
 use crate::{DatabaseUrl, StoreError, Tx};
 
@@ -23,9 +24,6 @@ pub(crate) const SCRIPT: &str = include_str!("schema/freehold.sql");
 const TABLES_NAMED: usize = 5;
 
 statements! {
-    TABLES = "/*sqlite SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name*/\
-        /*pg SELECT table_name::text FROM information_schema.tables \
-        WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY table_name*/";
     // Two servers may find the same database empty at once; SQLite's write transaction keeps the second out.
     LOCK = "SELECT 1/*pg  FROM (SELECT pg_advisory_xact_lock(7363217450)) AS held*/";
     FIND_META = "SELECT key, value FROM freehold_meta WHERE key = $1";
@@ -40,7 +38,7 @@ pub(crate) fn establish(database: &Arc<Database>, url: &DatabaseUrl) -> Result<C
     }
     let mut connection = database.connect(Mode::Write)?;
     run_on(&mut connection, Mode::Write, |tx| {
-        tx.rows(&LOCK, params![], "", |_| Ok(()))?;
+        keep_others_out(tx)?;
         if !is_established(tx, url)? {
             tx.script(SCRIPT)?;
             write_version(tx, None)?;
@@ -50,16 +48,21 @@ pub(crate) fn establish(database: &Arc<Database>, url: &DatabaseUrl) -> Result<C
     Ok(connection)
 }
 
+/// Keeps other servers out until the transaction ends; the first waits for nothing, the others for it.
+pub(crate) fn keep_others_out(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    tx.rows(&LOCK, params![], "", |_| Ok(())).map(drop)
+}
+
 /// Whether the schema is there; false for an empty database, an error for any other.
 fn is_established(tx: &mut Tx<'_>, url: &DatabaseUrl) -> Result<bool, StoreError> {
-    let tables = tx.rows(&TABLES, params![], "", |fields| fields.text())?;
-    if tables.is_empty() {
-        return Ok(false);
+    match upgrade::shape_of(tx, url)? {
+        Shape::Fresh => Ok(false),
+        Shape::Final => Ok(true),
+        Shape::Legacy | Shape::Hybrid | Shape::Normalised => {
+            let plan = Box::new(upgrade::plan_of(tx, url)?);
+            Err(StoreError::UpgradeNeeded { url: url.to_string(), plan })
+        }
     }
-    if !tables.iter().any(|table| table == "freehold_meta") {
-        return Err(not_freehold(url, &tables));
-    }
-    check_version(tx, url).map(|()| true)
 }
 
 /// Records the version of the schema, the program that wrote it, and the snapshot from before its upgrade.

@@ -144,7 +144,7 @@ fn upgrade(
         let snapshot = take_snapshot(&mut connection, url, request)?;
         let path = snapshot.as_ref().map(|snapshot| snapshot.path.clone());
         let outcome = run_on(&mut connection, Mode::Write, |tx| {
-            tx.script(LOCK)?;
+            schema::keep_others_out(tx)?;
             let catalog = Catalog::read(tx)?;
             if shape::detect(tx, url, &catalog)?.is_usable() {
                 return Ok(Attempt::DoneByAnother);
@@ -185,9 +185,6 @@ fn take_snapshot(
     (request.progress)(Progress::SnapshotTaken(snapshot.path.clone()));
     Ok(Some(snapshot))
 }
-
-/// Keeps other servers out until the transaction ends; the first waits for nothing, the others for it.
-const LOCK: &str = "/*pg SELECT pg_advisory_xact_lock(7363217450)*/";
 
 /// Does everything inside the transaction.
 fn run(
@@ -235,6 +232,17 @@ fn run(
 /// Whether Freehold keeps a table without using it; the tables behind a full-text index count as none.
 fn is_unused(script: &Script, table: &str) -> bool {
     script.table(table).is_none() && table != shape::SESSION_WORKTREES && !table.contains("_fts")
+}
+
+/// Tells what kind of database a transaction looks at.
+pub(crate) fn shape_of(tx: &mut Tx<'_>, url: &DatabaseUrl) -> Result<Shape, StoreError> {
+    let catalog = Catalog::read(tx)?;
+    shape::detect(tx, url, &catalog)
+}
+
+/// What an upgrade of the database that a transaction looks at would do.
+pub(crate) fn plan_of(tx: &mut Tx<'_>, url: &DatabaseUrl) -> Result<Plan, StoreError> {
+    plan::within(tx, url, &Resolutions::default())
 }
 
 /// Reads the evidence and decides who owns what.

@@ -144,6 +144,8 @@ fn a_server_upgrades_by_itself_unless_it_is_told_not_to() {
     assert!(refused["message"].as_str().unwrap().contains("worktrees"), "{refused}");
     let refused = kandev.run(&["task", "list"]).error(4);
     assert_eq!(refused["code"], "upgrade_needed", "a command that only reads upgrades nothing");
+    let examined = kandev.run(&["doctor"]);
+    assert!(examined.out.contains("it must be upgraded first"), "{examined:?}");
     assert_eq!(dump(&kandev.url()), before);
 
     let server = kandev.scene.serve(&["--db", &kandev.url()]);

@@ -104,16 +104,23 @@ fn inspect(
     let Some(mut connection) = database.connect_to_inspect()? else {
         return Ok(empty(url, Shape::Fresh));
     };
-    run_on(&mut connection, Mode::Read, |tx| {
-        let catalog = Catalog::read(tx)?;
-        let shape = shape::detect(tx, url, &catalog)?;
-        if shape.is_usable() {
-            return Ok(empty(url, shape));
-        }
-        let (evidence, outcome) = super::elect(tx, &catalog, shape, resolutions)?;
-        resolutions.check(&outcome.asked)?;
-        describe(tx, url, &catalog, shape, &evidence, &outcome)
-    })
+    run_on(&mut connection, Mode::Read, |tx| within(tx, url, resolutions))
+}
+
+/// As [`plan`], in a transaction.
+pub(super) fn within(
+    tx: &mut Tx<'_>,
+    url: &DatabaseUrl,
+    resolutions: &Resolutions,
+) -> Result<Plan, StoreError> {
+    let catalog = Catalog::read(tx)?;
+    let shape = shape::detect(tx, url, &catalog)?;
+    if shape.is_usable() {
+        return Ok(empty(url, shape));
+    }
+    let (evidence, outcome) = super::elect(tx, &catalog, shape, resolutions)?;
+    resolutions.check(&outcome.asked)?;
+    describe(tx, url, &catalog, shape, &evidence, &outcome)
 }
 
 fn empty(url: &DatabaseUrl, shape: Shape) -> Plan {

@@ -41,6 +41,13 @@ pub(super) async fn check(setup: &Setup) -> Vec<Finding> {
     let remedy = "check the URL, the user and the password, and that the database server runs";
     let store = match opened {
         Ok(Ok(store)) => store,
+        Ok(Err(error @ StoreError::UpgradeNeeded { .. })) => {
+            return vec![Finding::fail(
+                DATABASE,
+                error.to_string(),
+                "freehold upgrade --plan shows what that does",
+            )];
+        }
         Ok(Err(error)) => return vec![Finding::fail(DATABASE, error.to_string(), remedy)],
         Err(_) => return vec![Finding::fail(DATABASE, "opening it stopped unexpectedly", remedy)],
     };
