@@ -142,6 +142,18 @@ impl Git {
         LockedCommand { command: command.arg("-C").arg(subject), lock: lock.clone() }
     }
 
+    /// Begins a command that brings objects into the repository whose lock is given and talks over pipes, as what
+    /// it is given may be large. It changes nothing that others see, and runs no hook.
+    pub(crate) fn feed(&self, operation: &'static str, subject: &Path, lock: &RepositoryLock) -> GitCommand {
+        let mut command = self.bare_command(operation, subject);
+        command.command.env("GIT_NO_LAZY_FETCH", "1");
+        for setting in ["gc.auto=0", "maintenance.auto=false", "core.hooksPath=/dev/null"] {
+            command = command.arg("-c").arg(setting);
+        }
+        debug_assert!(subject.starts_with(lock.common_dir()), "the lock is that of another repository");
+        command.arg("-C").arg(subject)
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place where git is started, with a clean environment"
@@ -252,6 +264,44 @@ impl GitCommand {
             Some(1) => Ok(None),
             _ => Err(failure(operation, &subject, &output)),
         }
+    }
+
+    /// Writes to the child and reads from it at the same time, as much as either side likes; a failure of any
+    /// side is an error.
+    pub(crate) fn converse<T>(
+        mut self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), GitError> + Send,
+        read: impl FnOnce(&mut dyn Read) -> Result<T, GitError>,
+    ) -> Result<T, GitError> {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (operation, subject) = (self.operation, self.subject);
+        let child = self.command.spawn();
+        let mut child =
+            child.map_err(|source| GitError::Spawn { operation, subject: subject.clone(), source })?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(move || stdin.map_or(Ok(()), |mut stdin| write(&mut stdin)));
+            let stderr = scope.spawn(move || stderr.map(drain).unwrap_or_default());
+            let value = match stdout {
+                Some(mut stdout) => read(&mut stdout),
+                None => read(&mut std::io::empty()),
+            };
+            if value.is_err() {
+                _ = child.kill();
+            }
+            let waited = child.wait().map_err(GitError::io("waiting for a git that works on", &subject));
+            let written = writer.join();
+            let stderr = stderr.join().unwrap_or_default();
+            let output = Output { code: waited?.code(), stdout: Vec::new(), stderr, is_cut: false };
+            let value = value?;
+            if !output.is_success() {
+                return Err(failure(operation, &subject, &output));
+            }
+            let lost =
+                || GitError::io("writing to a git that works on", &subject)(std::io::ErrorKind::Other.into());
+            written.unwrap_or_else(|_| Err(lost()))?;
+            Ok(value)
+        })
     }
 
     /// Runs to the end, whatever that is.

@@ -73,15 +73,7 @@ impl Git {
     pub fn file_diff(&self, worktree: &Path, base: &Oid, path: &str) -> Result<FileDiff, GitError> {
         let comparison = Comparison::new(self, worktree, base)?;
         let changes = comparison.changes()?;
-        let change = changes.into_values().find(|change| lossy(&change.path) == path);
-        let Some(change) = change else {
-            let (path, patch) = (path.to_owned(), String::new());
-            return Ok(FileDiff { path, old_path: None, patch, binary: false, too_large: false });
-        };
-        let (patch, too_large) = comparison.patch(&change)?;
-        let shown = change.shown();
-        let binary = shown.additions.is_none();
-        Ok(FileDiff { path: shown.path, old_path: shown.old_path, patch, binary, too_large })
+        file_diff(changes, || comparison.diff().arg(base.as_str()), worktree, path)
     }
 }
 
@@ -128,41 +120,71 @@ impl<'a> Comparison<'a> {
     }
 
     fn diff(&self) -> GitCommand {
-        let command = self.git.read("comparing", self.worktree).args(["--literal-pathspecs", "diff"]);
-        let command = command.args(["--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"]);
-        let command = command.args(["--find-renames", "--ignore-submodules=dirty", "--submodule=short"]);
-        let command = command.args(["--src-prefix=a/", "--dst-prefix=b/"]);
-        self.index.used_by(command)
+        self.index.used_by(diff(self.git.read("comparing", self.worktree)))
     }
 
     fn changes(&self) -> Result<BTreeMap<Vec<u8>, Change>, GitError> {
-        let listed = self.diff().args(["--raw", "--numstat", "-z", self.base.as_str(), "--"]).stdout()?;
-        let mut changes = parse(&listed).ok_or_else(|| GitError::Unreadable {
-            operation: "comparing",
-            subject: self.worktree.to_owned(),
-            excerpt: lossy(&listed).chars().take(200).collect(),
-        })?;
-        for (path, change) in &mut changes {
-            change.is_untracked = self.untracked.contains(path);
-        }
-        Ok(changes)
-    }
-
-    fn patch(&self, change: &Change) -> Result<(String, bool), GitError> {
-        let paths =
-            change.old_path.iter().chain([&change.path]).map(|path| crate::command::path_from_bytes(path));
-        let command = self.diff().args(["--unified=3", self.base.as_str(), "--"]).args(paths);
-        let output = command.limit(MAX_PATCH_BYTES).output()?;
-        if !output.is_cut && !output.is_success() {
-            let (operation, subject) = ("comparing a file of", self.worktree.to_owned());
-            return Err(GitError::Failed { operation, subject, message: output.stderr });
-        }
-        Ok((lossy(&output.stdout), output.is_cut))
+        changes(self.diff().arg(self.base.as_str()), self.worktree, &self.untracked)
     }
 }
 
+/// Begins a diff whose form no setting changes.
+pub(crate) fn diff(command: GitCommand) -> GitCommand {
+    let command = command.args(["--literal-pathspecs", "diff"]);
+    let command = command.args(["--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"]);
+    let command = command.args(["--find-renames", "--ignore-submodules=dirty", "--submodule=short"]);
+    command.args(["--src-prefix=a/", "--dst-prefix=b/"])
+}
+
+/// Runs a diff that knows its sides and returns its files by path.
+pub(crate) fn changes(
+    diff: GitCommand,
+    subject: &Path,
+    untracked: &HashSet<Vec<u8>>,
+) -> Result<BTreeMap<Vec<u8>, Change>, GitError> {
+    let listed = diff.args(["--raw", "--numstat", "-z", "--"]).stdout()?;
+    let mut changes = parse(&listed).ok_or_else(|| GitError::Unreadable {
+        operation: "comparing",
+        subject: subject.to_owned(),
+        excerpt: lossy(&listed).chars().take(200).collect(),
+    })?;
+    for (path, change) in &mut changes {
+        change.is_untracked = untracked.contains(path);
+    }
+    Ok(changes)
+}
+
+/// Runs a diff that knows its sides for one file; also tells whether the patch was cut off.
+fn patch(diff: GitCommand, subject: &Path, change: &Change) -> Result<(String, bool), GitError> {
+    let paths =
+        change.old_path.iter().chain([&change.path]).map(|path| crate::command::path_from_bytes(path));
+    let output = diff.args(["--unified=3", "--"]).args(paths).limit(MAX_PATCH_BYTES).output()?;
+    if !output.is_cut && !output.is_success() {
+        let (operation, subject) = ("comparing a file of", subject.to_owned());
+        return Err(GitError::Failed { operation, subject, message: output.stderr });
+    }
+    Ok((lossy(&output.stdout), output.is_cut))
+}
+
+/// The difference of the one file that people call by this path; nothing differs where none is.
+pub(crate) fn file_diff(
+    changes: BTreeMap<Vec<u8>, Change>,
+    diff: impl FnOnce() -> GitCommand,
+    subject: &Path,
+    path: &str,
+) -> Result<FileDiff, GitError> {
+    let Some(change) = changes.into_values().find(|change| lossy(&change.path) == path) else {
+        let (path, patch) = (path.to_owned(), String::new());
+        return Ok(FileDiff { path, old_path: None, patch, binary: false, too_large: false });
+    };
+    let (patch, too_large) = patch(diff(), subject, &change)?;
+    let shown = change.shown();
+    let binary = shown.additions.is_none();
+    Ok(FileDiff { path: shown.path, old_path: shown.old_path, patch, binary, too_large })
+}
+
 /// One change with its paths as they are.
-struct Change {
+pub(crate) struct Change {
     path: Vec<u8>,
     old_path: Option<Vec<u8>>,
     kind: ChangeKind,
@@ -171,7 +193,7 @@ struct Change {
 }
 
 impl Change {
-    fn shown(&self) -> FileChange {
+    pub(crate) fn shown(&self) -> FileChange {
         FileChange {
             path: lossy(&self.path),
             old_path: self.old_path.as_deref().map(lossy),

@@ -19,6 +19,7 @@ mod oid;
 mod registration;
 mod removal;
 mod repository;
+mod seal;
 mod status;
 mod worktree;
 
@@ -34,6 +35,10 @@ pub use removal::{
     RemovalTarget, Remover,
 };
 pub use repository::RepositoryInfo;
+pub use seal::{
+    LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored, Seal,
+    SealError, SealLimits, SealRequest, SealedFile, SealedKind,
+};
 pub use status::WorktreeStatus;
 pub use worktree::{ListedWorktree, WorktreeIdentity, WorktreePlan};
 

@@ -13,17 +13,21 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Git, GitError, HeadState, Oid};
+use crate::{Git, GitError, HeadState, Oid, SealError};
 
 mod assess;
 mod checkout;
 mod commits;
+mod purge;
 mod remove;
+mod restoration;
 mod survey;
 mod target;
 mod unlink;
 
 pub(crate) use remove::undo_creation;
+pub(crate) use restoration::undo_restoration;
+pub(crate) use survey::DISPOSABLE;
 
 /// The right to remove worktrees; composed once and moved to the code that runs cleanup jobs, so that nothing
 /// else can name it.
@@ -49,6 +53,13 @@ impl Remover {
         let common_dir = self.git.common_dir(&target.repo)?;
         let lock = self.git.lock_repository(&common_dir)?;
         remove::remove(&self.git, target, &lock)
+    }
+
+    /// Removes a seal that still is the given commit; tells whether it was there. What it held is gone with it.
+    pub fn purge_seal(&self, repo: &Path, id: &str, commit: &Oid) -> Result<bool, SealError> {
+        let common_dir = self.git.common_dir(repo)?;
+        let lock = self.git.lock_repository(&common_dir)?;
+        purge::purge(&self.git, id, commit, &lock)
     }
 }
 

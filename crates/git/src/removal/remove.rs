@@ -81,7 +81,7 @@ fn move_to_trash(target: &RemovalTarget, inode: u64) -> Result<(), GitError> {
 }
 
 /// Removes exactly one registration. `gitdir` goes last: it says whose the registration is.
-fn remove_registration(common_dir: &Path, registration: &Registration) -> Result<(), GitError> {
+pub(super) fn remove_registration(common_dir: &Path, registration: &Registration) -> Result<(), GitError> {
     unlink_directory(&registration.dir, Some("gitdir"))?;
     // Git removes the folder of the registrations with the last of them; fails, as it should, before that.
     _ = std::fs::remove_dir(common_dir.join("worktrees"));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::GitError;
 
 /// Directories whose content a build, a package installation or a test run makes again.
-const DISPOSABLE: [&str; 22] = [
+pub(crate) const DISPOSABLE: [&str; 22] = [
     "node_modules",
     "bower_components",
     "target",

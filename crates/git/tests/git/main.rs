@@ -12,6 +12,8 @@ mod removal;
 mod removal_half_made;
 mod removal_identity;
 mod repository;
+mod seal;
+mod seal_bench;
 mod status;
 mod worktree;
 mod world;

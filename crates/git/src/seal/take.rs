@@ -1,0 +1,474 @@
+//! Takes a seal: look, write, read back, look again; the seal gets its name when all of it agrees.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::content::{Content, Gathered, Item, Sources};
+use super::disk::{Known, Look, Stat, Time};
+use super::index_file::{self, IndexEntry};
+use super::manifest::{FORMAT, Manifest, ManifestHead, ManifestLeftOut, OddFile, Permissions, WorktreeRef};
+use super::object::{Format, Id, Kind, id_of};
+use super::pack::Objects;
+use super::path_text::PathText;
+use super::state::{self, StateFiles};
+use super::tree::{FILE, Folder, SUBMODULE, TREE, is_odd};
+use super::{Seal, SealError, SealRequest, SealedKind, read, reference};
+use crate::command::path_from_bytes;
+use crate::head::operation_in_progress;
+use crate::lock::RepositoryLock;
+use crate::registration::{self, Occupant};
+use crate::{Git, GitError, HeadState, Oid, failpoint};
+
+/// How often a workspace that changes meanwhile is looked at, and how long it is left alone in between; longer
+/// each time.
+const ATTEMPTS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The most commits that are kept alive beside HEAD.
+const MAX_PARENTS: usize = 1_000;
+
+pub(super) fn seal(git: &Git, request: &SealRequest) -> Result<Seal, SealError> {
+    let reference = reference(&request.id)?;
+    if !request.path.is_absolute() {
+        return Err(GitError::RelativePath { path: request.path.clone() }.into());
+    }
+    let common_dir = git.common_dir(&request.repo)?;
+    let lock = git.lock_repository(&common_dir)?;
+    let registration = match registration::occupant(lock.common_dir(), &request.path)? {
+        Occupant::Worktree(registration, _) => registration.dir,
+        Occupant::Nothing => return Err(GitError::PathMissing { path: request.path.clone() }.into()),
+        Occupant::Unlinked(_) => {
+            let by = "a directory without a registration is there".to_owned();
+            return Err(GitError::Occupied { path: request.path.clone(), by }.into());
+        }
+        Occupant::Other(by) => {
+            return Err(GitError::Occupied { path: request.path.clone(), by }.into());
+        }
+    };
+    let begun = lock.file().metadata().map_err(GitError::io("looking at the lock of", lock.common_dir()))?;
+    let begun = Stat::from(&begun).mtime;
+    let attempt =
+        Attempt { git, request, reference: &reference, registration: &registration, lock: &lock, begun };
+    let mut pause = PAUSE;
+    let mut changed = Vec::new();
+    for number in 1..=ATTEMPTS {
+        match attempt.run()? {
+            Outcome::Sealed(seal) => return Ok(*seal),
+            Outcome::Changed(path) => changed = path,
+        }
+        if number < ATTEMPTS {
+            std::thread::sleep(pause);
+            pause *= 2;
+        }
+    }
+    Err(SealError::Changing { worktree: request.path.clone(), path: path_from_bytes(&changed) })
+}
+
+enum Outcome {
+    Sealed(Box<Seal>),
+    /// This changed meanwhile.
+    Changed(Vec<u8>),
+}
+
+/// One try to seal a workspace.
+struct Attempt<'a> {
+    git: &'a Git,
+    request: &'a SealRequest,
+    reference: &'a str,
+    registration: &'a Path,
+    lock: &'a RepositoryLock,
+    begun: Time,
+}
+
+/// What the registration says at one moment.
+#[derive(Debug, PartialEq, Eq)]
+struct Record {
+    head: HeadState,
+    index: Option<Vec<u8>>,
+    state: StateFiles,
+    refs: Vec<WorktreeRef>,
+}
+
+/// What is known when everything was read and nothing is written.
+struct Draft {
+    record: Record,
+    content: Content,
+    manifest: Manifest,
+    root: Folder,
+    objects: Objects,
+    /// What may be a commit that must stay alive, and is none of the files.
+    mentioned: Vec<Id>,
+    format: Format,
+}
+
+impl Attempt<'_> {
+    fn run(&self) -> Result<Outcome, SealError> {
+        let record = self.record()?;
+        let (format, converts_all) = self.settings(&record)?;
+        let written = std::fs::metadata(self.registration.join("index"));
+        let index_written = written.ok().map(|metadata| Stat::from(&metadata).mtime);
+        let index = index_file::entries(self.git, &self.request.path, record.index.as_deref(), format)?;
+        let untracked = self.untracked()?;
+        let untracked: BTreeSet<&[u8]> = untracked.iter().map(|path| &path[..]).collect();
+        let tracked: Vec<&[u8]> = index.iter().map(|entry| &entry.path[..]).collect();
+        let submodules = index.iter().filter(|entry| entry.mode == SUBMODULE);
+        let submodules = submodules.map(|entry| &entry.path[..]).collect();
+        let disposable = &self.request.disposable[..];
+        let known = Known { tracked: &tracked, submodules: &submodules, untracked: &untracked, disposable };
+        let look = Look::take(&self.request.path, &known)?;
+        let sources = Sources {
+            git: self.git,
+            request: self.request,
+            format,
+            index: &index,
+            index_written,
+            converts_all,
+            untracked: &untracked,
+            begun: self.begun,
+        };
+        let content = match sources.gather(&look, &known)? {
+            Gathered::Content(content) => content,
+            Gathered::Changed(path) => return Ok(Outcome::Changed(path)),
+        };
+        let mut draft = self.draft(record, content, &look, &index, format)?;
+        let commit = match self.write(&mut draft)? {
+            Written::Commit(commit) => commit,
+            Written::Changed(path) => {
+                return Ok(Outcome::Changed(path.into_os_string().into_encoded_bytes()));
+            }
+        };
+        failpoint!("git.seal.after_objects");
+        self.verify(&draft, &commit)?;
+        failpoint!("git.seal.before_second_look");
+        let again = Look::take(&self.request.path, &known)?;
+        if let Some(path) = look.difference(&again) {
+            return Ok(Outcome::Changed(path));
+        }
+        if let Some(path) = sources.changed_item(&draft.content, &again)? {
+            return Ok(Outcome::Changed(path));
+        }
+        if self.record()? != draft.record {
+            return Ok(Outcome::Changed(b".git".to_vec()));
+        }
+        self.publish(&draft, &commit).map(|seal| Outcome::Sealed(Box::new(seal)))
+    }
+
+    fn record(&self) -> Result<Record, GitError> {
+        Ok(Record {
+            head: self.git.head(self.registration)?,
+            index: state::read_if_present(&self.registration.join("index"))?,
+            state: state::files(self.registration)?,
+            refs: state::refs(self.git, self.registration)?,
+        })
+    }
+
+    /// How objects are named, and whether Git may change line ends of any file.
+    fn settings(&self, record: &Record) -> Result<(Format, bool), GitError> {
+        let command = self.git.read("reading the settings of", &self.request.path);
+        let pattern = r"^(core\.autocrlf|extensions\.objectformat)$";
+        let answer = command.args(["config", "-z", "--get-regexp", pattern]).answer()?.unwrap_or_default();
+        let (mut format, mut converts_all) = (Format::Sha1, false);
+        for line in answer.split(|byte| *byte == 0) {
+            let mut parts = line.splitn(2, |byte| *byte == b'\n');
+            match (parts.next(), parts.next()) {
+                (Some(b"core.autocrlf"), value) => converts_all = value != Some(b"false"),
+                (Some(b"extensions.objectformat"), Some(b"sha256")) => format = Format::Sha256,
+                _ => {}
+            }
+        }
+        let is_long = record.head.tip().is_some_and(|tip| tip.as_str().len() == 64);
+        Ok((if is_long { Format::Sha256 } else { format }, converts_all))
+    }
+
+    /// The files that Git neither tracks nor ignores. A repository inside ends with a slash and is none.
+    fn untracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        let command = self.git.read("listing the untracked files of", &self.request.path);
+        let listed = command.args(["ls-files", "-o", "-z", "--exclude-standard"]).stdout()?;
+        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty() && !path.ends_with(b"/"));
+        Ok(paths.map(<[u8]>::to_vec).collect())
+    }
+
+    fn draft(
+        &self,
+        record: Record,
+        content: Content,
+        look: &Look,
+        index: &[IndexEntry],
+        format: Format,
+    ) -> Result<Draft, SealError> {
+        let mut objects = Objects::default();
+        let mut root = Folder::default();
+        let odd = put_files(&self.request.path, &content, &mut root, &mut objects);
+        put_staged(index, &mut root, &mut objects, format);
+        let mut put_bytes = |root: &mut Folder, path: &[u8], bytes: &[u8]| {
+            let id = id_of(format, Kind::Blob, bytes);
+            objects.add(id, Kind::Blob, bytes.to_owned());
+            root.put(path, FILE, id);
+        };
+        if let Some(bytes) = &record.index {
+            put_bytes(&mut root, b"index", bytes);
+        }
+        for (path, bytes) in &record.state {
+            put_bytes(&mut root, &[b"state/", &path[..]].concat(), bytes);
+        }
+        let manifest = self.manifest(&record, &content, look, odd)?;
+        let text = serde_json::to_vec_pretty(&manifest).map_err(|error| SealError::Unverified {
+            id: self.request.id.clone(),
+            reason: error.to_string(),
+        })?;
+        put_bytes(&mut root, b"manifest.json", &text);
+        let mut mentioned = state::mentioned(&record.state, format);
+        let parked = manifest.parked.iter().map(|parked| &parked.commit);
+        let refs = record.refs.iter().map(|reference| &reference.commit);
+        let named = parked.chain(refs).filter_map(|commit| Id::from_hex(commit.as_bytes()));
+        mentioned.extend(named.chain(self.request.base.as_ref().map(Id::from)));
+        Ok(Draft { record, content, manifest, root, objects, mentioned, format })
+    }
+
+    fn manifest(
+        &self,
+        record: &Record,
+        content: &Content,
+        look: &Look,
+        odd: Vec<OddFile>,
+    ) -> Result<Manifest, GitError> {
+        let untracked = content.items.iter().filter(|item| item.kind == SealedKind::Untracked);
+        let left_out = content.left_out.iter().map(|(path, size_bytes, reason)| ManifestLeftOut {
+            path: PathText(path.clone()),
+            size_bytes: *size_bytes,
+            reason: *reason,
+        });
+        Ok(Manifest {
+            format: FORMAT,
+            path: PathText(self.request.path.as_os_str().as_encoded_bytes().to_owned()),
+            head: ManifestHead::of(&record.head),
+            base: self.request.base.as_ref().map(Oid::to_string),
+            operation_in_progress: operation_in_progress(self.registration).map(str::to_owned),
+            file_count: content.items.len() as u64,
+            size_bytes: content.items.iter().map(|item| item.size).sum(),
+            parked: state::parked(self.git, self.registration, &record.state)?,
+            refs: record.refs.clone(),
+            has_index: record.index.is_some(),
+            permissions: permissions(content, look),
+            empty_directories: empty_directories(content, look),
+            untracked: untracked.map(|item| PathText(item.path.clone())).collect(),
+            odd,
+            left_out: left_out.collect(),
+        })
+    }
+
+    /// Writes every object that the repository does not have, and the commit that holds all of them.
+    fn write(&self, draft: &mut Draft) -> Result<Written, SealError> {
+        // Made once to learn which folders there are, so that Git is asked for everything at once.
+        draft.root.finish(draft.format, &mut draft.objects);
+        let mut asked: Vec<Id> = draft.objects.ids().collect();
+        asked.extend(&draft.mentioned);
+        let mut present = self.present(&asked)?;
+        // Git knows the empty file without having it; a seal has what it refers to.
+        present.remove(&id_of(draft.format, Kind::Blob, b""));
+        let mut parents: Vec<Id> = draft.record.head.tip().map(Id::from).into_iter().collect();
+        for id in &draft.mentioned {
+            match present.get(id) {
+                Some(Kind::Commit) if !parents.contains(id) && parents.len() < MAX_PARENTS => {
+                    parents.push(*id);
+                }
+                Some(Kind::Blob) => draft.root.folder(b"objects").put(id.to_string().as_bytes(), FILE, *id),
+                Some(Kind::Tree) => draft.root.folder(b"objects").put(id.to_string().as_bytes(), TREE, *id),
+                _ => {}
+            }
+        }
+        let tree = draft.root.finish(draft.format, &mut draft.objects);
+        let commit = commit_text(tree, &parents, self.request);
+        let id = id_of(draft.format, Kind::Commit, commit.as_bytes());
+        draft.objects.add(id, Kind::Commit, commit.into_bytes());
+        draft.objects.remove_present(&present.into_keys().collect::<HashSet<_>>());
+        if let Some(path) = draft.objects.store(self.git, draft.format, self.lock)? {
+            let path = path.strip_prefix(&self.request.path).unwrap_or(&path).to_owned();
+            return Ok(Written::Changed(path));
+        }
+        Ok(Written::Commit(id.oid()?))
+    }
+
+    /// Which of these objects the repository has.
+    fn present(&self, ids: &[Id]) -> Result<HashMap<Id, Kind>, GitError> {
+        let dir = self.lock.common_dir();
+        let command = self.git.read("looking for objects in", dir);
+        let command = command.args(["cat-file", "--batch-check=%(objectname) %(objecttype)", "--buffer"]);
+        command.converse(
+            |input| {
+                let lines: String = ids.iter().map(|id| format!("{id}\n")).collect();
+                input.write_all(lines.as_bytes()).map_err(GitError::io("asking for objects of", dir))
+            },
+            |output| {
+                let mut present = HashMap::new();
+                for line in std::io::BufReader::new(output).split(b'\n') {
+                    let line = line.map_err(GitError::io("reading about objects of", dir))?;
+                    let mut words = line.splitn(2, |byte| *byte == b' ');
+                    let id = words.next().and_then(Id::from_hex);
+                    let kind = match words.next() {
+                        Some(b"commit") => Some(Kind::Commit),
+                        Some(b"tree") => Some(Kind::Tree),
+                        Some(b"blob") => Some(Kind::Blob),
+                        _ => None,
+                    };
+                    present.extend(id.zip(kind));
+                }
+                Ok(present)
+            },
+        )
+    }
+
+    /// Reads the seal back: every file under its path, with the id and the size that it has on disk.
+    fn verify(&self, draft: &Draft, commit: &Oid) -> Result<(), SealError> {
+        let unverified = |reason: String| SealError::Unverified { id: self.request.id.clone(), reason };
+        let mut expected: BTreeMap<Vec<u8>, (Id, Option<u64>)> = BTreeMap::new();
+        draft.root.each_leaf(&mut |path, id| {
+            if !path.starts_with(b"staged/") && !path.starts_with(b"objects/") {
+                expected.insert(path.to_owned(), (id, None));
+            }
+        });
+        let mut odd = draft.manifest.odd.iter();
+        for item in &draft.content.items {
+            let path = place_of(item).unwrap_or_else(|| {
+                let name = odd.next().map(|odd| odd.name.clone()).unwrap_or_default();
+                [b"odd/", name.as_bytes()].concat()
+            });
+            expected.insert(path, (item.id, Some(item.size)));
+        }
+        let read = read::leaves(self.git, self.lock.common_dir(), commit)?;
+        if read.len() != expected.len() {
+            return Err(unverified(format!("it has {} files instead of {}", read.len(), expected.len())));
+        }
+        for leaf in read {
+            let is_same = expected
+                .get(&leaf.path)
+                .is_some_and(|(id, size)| *id == leaf.id && size.is_none_or(|size| leaf.size == Some(size)));
+            if !is_same {
+                return Err(unverified(format!("{:?} differs", String::from_utf8_lossy(&leaf.path))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the seal its name. One that is there already is taken when it holds the same.
+    fn publish(&self, draft: &Draft, commit: &Oid) -> Result<Seal, SealError> {
+        failpoint!("git.seal.before_ref");
+        let dir = self.lock.common_dir();
+        let command = self.git.write("naming a seal of", dir, self.lock);
+        let command = command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.logAllRefUpdates=false"]);
+        let none = "0".repeat(commit.as_str().len());
+        let created = command.args(["update-ref", self.reference, commit.as_str(), &none]).run();
+        failpoint!("git.seal.after_ref");
+        let Err(error) = created else {
+            return read::seal_of(&self.request.id, commit, self.request.created_at_unix, &draft.manifest);
+        };
+        match read::find(self.git, dir, &self.request.id) {
+            Ok(stored) if stored.holds_same_as(&read::commit_text(self.git, dir, commit)?) => Ok(stored.seal),
+            Ok(_) => Err(SealError::IdTaken { id: self.request.id.clone() }),
+            Err(SealError::Unknown { .. }) => Err(error.into()),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+enum Written {
+    Commit(Oid),
+    Changed(PathBuf),
+}
+
+/// Where an item is in the tree; none when its name cannot be there.
+fn place_of(item: &Item) -> Option<Vec<u8>> {
+    let space: &[u8] = if item.kind == SealedKind::Ignored { b"ignored/" } else { b"files/" };
+    (!is_odd(&item.path, item.mode)).then(|| [space, &item.path[..]].concat())
+}
+
+/// Puts all files into the tree; returns those with odd names.
+fn put_files(top: &Path, content: &Content, root: &mut Folder, objects: &mut Objects) -> Vec<OddFile> {
+    let mut odd = Vec::new();
+    for item in &content.items {
+        let place = place_of(item).unwrap_or_else(|| {
+            let name = format!("{:06}", odd.len());
+            let place = [b"odd/", name.as_bytes()].concat();
+            let is_ignored = item.kind == SealedKind::Ignored;
+            odd.push(OddFile { path: PathText(item.path.clone()), name, is_ignored });
+            place
+        });
+        root.put(&place, item.mode, item.id);
+        match &item.target {
+            Some(target) => objects.add(item.id, Kind::Blob, target.clone()),
+            None => objects.add_file(item.id, top.join(path_from_bytes(&item.path)), item.size),
+        }
+    }
+    odd
+}
+
+/// Puts everything that the index holds into the tree, so that it stays; what takes part in conflicts goes to
+/// `objects/`.
+fn put_staged(index: &[IndexEntry], root: &mut Folder, objects: &mut Objects, format: Format) {
+    let empty = id_of(format, Kind::Blob, b"");
+    for entry in index.iter().filter(|entry| !entry.is_announced) {
+        if entry.id == empty {
+            objects.add(empty, Kind::Blob, Vec::new());
+        }
+        if entry.stage == 0 {
+            // A folder that is one entry of a sparse index ends with a slash.
+            let path = entry.path.strip_suffix(b"/").unwrap_or(&entry.path);
+            root.folder(b"staged").put(path, entry.mode, entry.id);
+        } else if entry.mode != SUBMODULE {
+            root.folder(b"objects").put(entry.id.to_string().as_bytes(), FILE, entry.id);
+        }
+    }
+}
+
+fn permissions(content: &Content, look: &Look) -> Permissions {
+    let files = content.items.iter().filter(|item| item.target.is_none());
+    let (executable, plain): (Vec<&Item>, Vec<&Item>) = files.partition(|item| item.permissions & 0o100 != 0);
+    let usual = |permissions: &mut dyn Iterator<Item = u32>, otherwise: u32| {
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        permissions.for_each(|permissions| *counts.entry(permissions).or_default() += 1);
+        counts.into_iter().max_by_key(|(_, count)| *count).map_or(otherwise, |(permissions, _)| permissions)
+    };
+    let directories: Vec<(&Vec<u8>, u32)> = look.directories().collect();
+    let mut permissions = Permissions {
+        file: usual(&mut plain.iter().map(|item| item.permissions), 0o644),
+        executable: usual(&mut executable.iter().map(|item| item.permissions), 0o755),
+        directory: usual(&mut directories.iter().map(|(_, permissions)| *permissions), 0o755),
+        others: Vec::new(),
+    };
+    let mut others: Vec<(PathText, u32)> = Vec::new();
+    for (items, usual) in [(plain, permissions.file), (executable, permissions.executable)] {
+        let unusual = items.into_iter().filter(|item| item.permissions != usual);
+        others.extend(unusual.map(|item| (PathText(item.path.clone()), item.permissions)));
+    }
+    let unusual = directories.into_iter().filter(|(_, mode)| *mode != permissions.directory);
+    others.extend(unusual.map(|(path, mode)| (PathText(path.clone()), mode)));
+    others.sort();
+    permissions.others = others;
+    permissions
+}
+
+/// The directories in which no file is kept, so that the tree does not show them.
+fn empty_directories(content: &Content, look: &Look) -> Vec<PathText> {
+    let mut shown: HashSet<&[u8]> = HashSet::new();
+    for item in &content.items {
+        let mut path = &item.path[..];
+        while let Some(end) = path.iter().rposition(|byte| *byte == b'/') {
+            path = &path[..end];
+            if !shown.insert(path) {
+                break;
+            }
+        }
+    }
+    let empty = look.directories().filter(|(path, _)| !shown.contains(&path[..]));
+    empty.map(|(path, _)| PathText(path.clone())).collect()
+}
+
+/// The commit of a seal. Its identity is Freehold's own, so that no setting of a person is needed.
+fn commit_text(tree: Id, parents: &[Id], request: &SealRequest) -> String {
+    let when = request.created_at_unix.max(0);
+    let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
+    let identity = format!("Freehold <seals@freehold.invalid> {when} +0000");
+    format!("tree {tree}\n{parents}author {identity}\ncommitter {identity}\n\nSeal {}\n", request.id)
+}
