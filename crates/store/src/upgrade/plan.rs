@@ -104,8 +104,13 @@ fn inspect(
     let Some(mut connection) = database.connect_to_inspect()? else {
         return Ok(empty(url, Shape::Fresh));
     };
+    connection.script(WAIT)?;
     run_on(&mut connection, Mode::Read, |tx| within(tx, url, resolutions))
 }
+
+/// Waits for a server that upgrades, and lets none begin before the connection ends; tables would change between
+/// two looks. Not inside the transaction, whose view of the database would be from before the wait.
+const WAIT: &str = "/*pg SELECT pg_advisory_lock_shared(7363217450)*/";
 
 /// As [`plan`], in a transaction.
 pub(super) fn within(

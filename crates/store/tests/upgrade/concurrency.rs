@@ -1,9 +1,10 @@
 //! Several servers, or other programs, on one database at the same time.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
-use freehold_store::upgrade::{Initialised, Shape};
+use freehold_store::upgrade::{Initialised, Resolutions, Shape, plan};
 use freehold_store::{DatabaseUrl, Store, StoreError, StoreOptions};
 use freehold_testkit::database::TestDatabase;
 use freehold_testkit::legacy::{LegacyDatabase, Revision, dump, large, rows};
@@ -83,4 +84,30 @@ fn a_table_that_another_program_holds_stops_the_upgrade_in_good_time() {
     assert_eq!(dump(url), before);
     upgrade(url).unwrap();
     assert_eq!(rows(url, "SELECT title FROM tasks"), ["Title of a"]);
+}
+
+#[test]
+fn a_plan_beside_an_upgrade_sees_the_database_before_or_after() {
+    for _ in 0..10 {
+        TestDatabase::each("plan beside an upgrade", |url| {
+            large::create(url, SIZE);
+            let is_done = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                let planner = scope.spawn(|| {
+                    let mut shapes = Vec::new();
+                    while !is_done.load(Ordering::SeqCst) {
+                        let parsed = DatabaseUrl::parse(url).unwrap();
+                        shapes.push(plan(&parsed, &Resolutions::default()).map(|plan| plan.shape));
+                    }
+                    shapes
+                });
+                let upgraded = upgrade(url);
+                is_done.store(true, Ordering::SeqCst);
+                upgraded.unwrap();
+                for shape in planner.join().unwrap() {
+                    assert!(matches!(shape, Ok(Shape::Legacy | Shape::Final)), "{shape:?}");
+                }
+            });
+        });
+    }
 }
