@@ -49,6 +49,9 @@ statements! {
         "OR (state = 'running' AND (lease_owner = $1 OR lease_expires_at IS NULL OR lease_expires_at <= $3))) ",
         "ORDER BY created_at, id LIMIT 1/*pg  FOR UPDATE SKIP LOCKED*/) RETURNING ", columns!()
     );
+    PARK =
+        "UPDATE task_resource_cleanup_jobs SET state = 'needs_decision', last_error = $1, lease_owner = '', \
+         lease_expires_at = NULL WHERE id = $2";
     HEARTBEAT =
         "UPDATE task_resource_cleanup_jobs SET lease_expires_at = $1, updated_at = $2 \
          WHERE id = $3 AND fence = $4 AND state = 'running'";
@@ -219,7 +222,21 @@ pub fn claim_next(
     now: Timestamp,
     lease_ms: i64,
 ) -> Result<Option<CleanupJob>, StoreError> {
-    tx.row(&CLAIM, params![node.as_str(), now.plus_millis(lease_ms), now], TABLE, read)
+    loop {
+        let values = params![node.as_str(), now.plus_millis(lease_ms), now];
+        let claimed = tx.row(&CLAIM, values, TABLE, |fields| Ok(read(fields)))?;
+        let (id, error) = match claimed {
+            Some(Err(StoreError::Corrupt { table, column, id, word })) => {
+                (id.clone(), StoreError::Corrupt { table, column, id, word })
+            }
+            claimed => return claimed.transpose(),
+        };
+        // It would be the next one for ever, and keep every other job waiting.
+        tracing::error!(%error, "a cleanup job that cannot be read is left to a person");
+        if tx.execute(&PARK, params![error.to_string(), &id])? == 0 {
+            return Err(error);
+        }
+    }
 }
 
 /// Extends a lease; false when the claim was lost.
@@ -282,7 +299,8 @@ pub fn list(
     task: Option<&TaskId>,
     state: Option<CleanupState>,
 ) -> Result<Vec<CleanupJob>, StoreError> {
-    let mut jobs = tx.rows(&LIST, params![task.map_or("", TaskId::as_str)], TABLE, read)?;
+    let jobs = tx.rows(&LIST, params![task.map_or("", TaskId::as_str)], TABLE, read_or_tell)?;
+    let mut jobs: Vec<CleanupJob> = jobs.into_iter().flatten().collect();
     jobs.retain(|job| state.is_none_or(|state| job.state == state));
     Ok(jobs)
 }
@@ -295,12 +313,12 @@ pub fn barrier_of(tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<CleanupJob>, 
 
 /// Lists the prepared jobs, oldest first.
 pub fn list_prepared(tx: &mut Tx<'_>) -> Result<Vec<CleanupJob>, StoreError> {
-    tx.rows(&LIST_PREPARED, params![], TABLE, read)
+    Ok(tx.rows(&LIST_PREPARED, params![], TABLE, read_or_tell)?.into_iter().flatten().collect())
 }
 
 /// When the next job is due, counting expiries of leases; a past instant when one is due already.
 pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
-    Ok(tx.row(&NEXT_DUE, params![], TABLE, |fields| fields.optional_instant())?.flatten())
+    Ok(tx.row(&NEXT_DUE, params![], TABLE, |fields| fields.readable_instant())?.flatten())
 }
 
 /// Records a person's decision about branches that the trigger would remove.
@@ -336,6 +354,16 @@ fn read(fields: &mut Fields<'_>) -> Result<CleanupJob, StoreError> {
         updated_at: fields.instant()?,
         completed_at: fields.optional_instant()?,
     })
+}
+
+/// As [`read`], for lists: a row that cannot be read is told to whoever looks after the server, and hides none of
+/// the others.
+fn read_or_tell(fields: &mut Fields<'_>) -> Result<Option<CleanupJob>, StoreError> {
+    let job = read(fields);
+    if let Err(error) = &job {
+        tracing::error!(%error, "a cleanup job cannot be read and is left out of a list");
+    }
+    Ok(job.ok())
 }
 
 /// What stopped a job; for one whose state is not known, that.

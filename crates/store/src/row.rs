@@ -60,6 +60,12 @@ impl<'r> Fields<'r> {
         self.row.instant(column).map_err(|found| self.corrupt(column, &found))
     }
 
+    /// Reads an instant; none also for what cannot be read.
+    pub(crate) fn readable_instant(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        let column = self.advance();
+        Ok(self.row.instant(column).unwrap_or_default())
+    }
+
     /// Reads nanoseconds since 1970; none also for what cannot be read.
     pub(crate) fn moment(&mut self) -> Result<Option<i128>, StoreError> {
         let column = self.advance();

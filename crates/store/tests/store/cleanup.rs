@@ -205,3 +205,24 @@ fn a_job_outlives_the_task_it_deletes() {
         fixture.write(move |tx| cleanup::insert_prepared(tx, &orphan)).unwrap();
     });
 }
+
+#[test]
+fn a_row_that_cannot_be_read_keeps_no_other_job_waiting() {
+    on_both_engines("unreadable", |fixture| {
+        for (name, state) in [("a-bad", "pending"), ("b-bad", "prepared")] {
+            fixture.raw(&format!(
+                "INSERT INTO task_resource_cleanup_jobs (id, operation_id, task_id, trigger, state, created_at, \
+                 updated_at) VALUES ('{name}', '{name}', '', 'archive', '{state}', '2020-01-01 00:00:00', \
+                 '2020-01-01 00:00:00')"
+            ));
+        }
+        let good = pending_job(fixture, "good");
+        assert_eq!(claim(fixture, "a").map(|job| job.id), Some(good.id.clone()));
+        assert_eq!(claim(fixture, "a").map(|job| job.id), Some(good.id.clone()), "and no other is left");
+        let listed = fixture.read(|tx| cleanup::list(tx, None, None));
+        assert_eq!(listed.into_iter().map(|job| job.id).collect::<Vec<_>>(), [good.id]);
+        assert_eq!(fixture.read(cleanup::list_prepared), []);
+        let parked = fixture.write(|tx| cleanup::require(tx, &id("a-bad"))).unwrap_err();
+        assert!(parked.to_string().contains("task_resource_cleanup_jobs.task_id"), "{parked}");
+    });
+}
