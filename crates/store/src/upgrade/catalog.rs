@@ -9,10 +9,10 @@ use crate::{StoreError, Tx};
 statements! {
     COLUMNS = "/*sqlite SELECT t.name, c.name, lower(c.type) FROM sqlite_schema t, pragma_table_info(t.name) c \
         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY t.name, c.cid*/\
-        /*pg SELECT c.table_name::text, c.column_name::text, c.data_type::text FROM information_schema.columns c \
-        JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = c.table_name \
-        WHERE c.table_schema = current_schema() AND t.table_type = 'BASE TABLE' \
-        ORDER BY c.table_name, c.ordinal_position*/";
+        /*pg SELECT r.relname::text, a.attname::text, format_type(a.atttypid, NULL) \
+        FROM pg_attribute a JOIN pg_class r ON r.oid = a.attrelid \
+        WHERE r.relnamespace = current_schema()::regnamespace AND r.relkind IN ('r', 'p') \
+        AND a.attnum > 0 AND NOT a.attisdropped ORDER BY r.relname, a.attnum*/";
     INDEXES = "/*sqlite SELECT name FROM sqlite_schema WHERE type = 'index'*/\
         /*pg SELECT indexname::text FROM pg_indexes WHERE schemaname = current_schema()*/";
 }

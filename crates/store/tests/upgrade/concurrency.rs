@@ -12,7 +12,7 @@ use freehold_testkit::legacy::{LegacyDatabase, Revision, dump, large, rows};
 use crate::fixture::upgrade;
 
 /// Large enough that one upgrade is still at work when the other begins.
-const SIZE: large::Size = large::Size { tasks: 60, sessions: 120, messages: 600 };
+const SIZE: large::Size = large::Size { tasks: 30, sessions: 60, messages: 300 };
 
 /// Two servers begin at the same moment.
 fn upgrade_twice(url: &str) -> [Result<Initialised, StoreError>; 2] {
