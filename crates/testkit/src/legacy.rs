@@ -71,6 +71,8 @@ pub struct LegacyDatabase {
     url: String,
     minute: u32,
     last: (&'static str, String),
+    /// Statements that wait for the end of [`Self::at_once`].
+    waiting: Option<String>,
 }
 
 impl LegacyDatabase {
@@ -79,28 +81,40 @@ impl LegacyDatabase {
     #[must_use]
     pub fn create(url: &str, revision: Revision) -> Self {
         engine::run(url, &schema::statements(engine::of(url), revision));
-        let mut database =
-            Self { url: url.to_owned(), minute: 0, last: ("workspaces", WORKSPACE.to_owned()) };
-        database.insert("kandev_meta", &[("key", "kandev_version"), ("value", revision.version())]);
-        database.insert_dated("users", &[("id", "default-user"), ("email", "default@example.org")]);
-        for (id, kind) in [("exec-local", "local"), ("exec-worktree", "worktree")] {
-            database
-                .insert_dated("executors", &[("id", id), ("name", id), ("type", kind), ("is_system", "1")]);
-        }
-        database.insert_dated("workspaces", &[("id", WORKSPACE), ("name", "Default Workspace")]);
+        let mut database = Self::open(url, 0);
+        database.at_once(|database| {
+            database.insert("kandev_meta", &[("key", "kandev_version"), ("value", revision.version())]);
+            database.insert_dated("users", &[("id", "default-user"), ("email", "default@example.org")]);
+            for (id, kind) in [("exec-local", "local"), ("exec-worktree", "worktree")] {
+                let columns = [("id", id), ("name", id), ("type", kind), ("is_system", "1")];
+                database.insert_dated("executors", &columns);
+            }
+            database.insert_dated("workspaces", &[("id", WORKSPACE), ("name", "Default Workspace")]);
+        });
         database
     }
 
     /// Takes up a database that was made before; new rows are newer than `minute` by [`instant`].
     #[must_use]
     pub fn open(url: &str, minute: u32) -> Self {
-        Self { url: url.to_owned(), minute, last: ("workspaces", WORKSPACE.to_owned()) }
+        Self { url: url.to_owned(), minute, last: ("workspaces", WORKSPACE.to_owned()), waiting: None }
     }
 
     /// Runs statements with foreign keys off.
     pub fn sql(&mut self, statements: &str) -> &mut Self {
-        engine::run(&self.url, statements);
+        match &mut self.waiting {
+            Some(waiting) => waiting.extend([statements, ";\n"]),
+            None => engine::run(&self.url, statements),
+        }
         self
+    }
+
+    /// Stores many rows in one transaction, which takes less time than one for each.
+    pub fn at_once(&mut self, fill: impl FnOnce(&mut Self)) -> &mut Self {
+        self.waiting = Some("BEGIN;\n".to_owned());
+        fill(self);
+        let statements = self.waiting.take().unwrap_or_default() + "COMMIT";
+        self.sql(&statements)
     }
 
     /// Stores a row; the values are given as texts, also where the column is a number or a time.

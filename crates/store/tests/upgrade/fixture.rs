@@ -27,9 +27,20 @@ pub(crate) fn is_flat(revision: Revision) -> bool {
 
 /// Makes an old database with tasks, sessions, conversations and worktrees, which nobody must be asked about.
 pub(crate) fn fill(url: &str, revision: Revision) {
-    let mut database = LegacyDatabase::create(url, revision);
+    LegacyDatabase::create(url, revision).at_once(|database| {
+        fill_tasks(database, revision);
+        fill_sessions(database);
+        if revision != Revision::Normalised {
+            fill_session_worktrees(database, revision);
+        }
+        fill_conversations(database);
+        fill_rest(database);
+    });
+}
+
+fn fill_tasks(database: &mut LegacyDatabase, revision: Revision) {
     database.repository(REPOSITORY);
-    fill_board(&mut database);
+    fill_board(database);
     database.task("owner").task_repository("owner", REPOSITORY);
     if is_flat(revision) {
         database.flat_environment("environment-of-owner", "owner", "worktree-of-owner");
@@ -40,12 +51,6 @@ pub(crate) fn fill(url: &str, revision: Revision) {
         database.with("status", "merged").with("merged_at", &instant(9));
         database.environment_repo("environment-of-owner", "worktree-of-owner");
     }
-    fill_sessions(&mut database);
-    if revision != Revision::Normalised {
-        fill_session_worktrees(&mut database, revision);
-    }
-    fill_conversations(&mut database);
-    fill_rest(&mut database);
 }
 
 fn fill_board(database: &mut LegacyDatabase) {

@@ -142,3 +142,17 @@ fn a_dump_of_postgres_knows_the_names_that_the_move_left() {
     assert!(has("sequence session_step_history", "at the beginning"), "{lines:#?}");
     assert!(has("column tasks", "title"), "{lines:#?}");
 }
+
+#[test]
+fn rows_that_are_stored_at_once_are_the_same_as_one_by_one() {
+    let fill = |database: &mut LegacyDatabase| {
+        database.task("task-1").session("session-1", "task-1", "IDLE").with("id", "session-2");
+        database.message("session-2", "It's; one text").sql("DELETE FROM users");
+    };
+    for make in [TestDatabase::sqlite, TestDatabase::postgres] {
+        let (one_by_one, at_once) = (make(), make());
+        fill(&mut LegacyDatabase::create(one_by_one.url(), Revision::Release085));
+        LegacyDatabase::create(at_once.url(), Revision::Release085).at_once(fill);
+        assert_eq!(dump(at_once.url()), dump(one_by_one.url()));
+    }
+}
