@@ -156,8 +156,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("shop.db");
         let now = Timestamp::from_micros(1_796_026_500_000_001);
-        let take =
-            |content: &str| take(&database, now, |path| Ok(std::fs::write(path, content).unwrap())).unwrap();
+        let take = |content: &str| {
+            let write = |path: &Path| {
+                std::fs::write(path, content).unwrap();
+                Ok(())
+            };
+            take(&database, now, write).unwrap()
+        };
         let first = take("one");
         assert!(first.is_new && first.path.ends_with("backups/before-freehold-shop-20261130T081500Z.db"));
         assert_eq!(take("one"), Snapshot { is_new: false, ..first.clone() });
@@ -184,7 +189,8 @@ mod tests {
         let now = Timestamp::from_micros(0);
         take(&folder.path().join("a.db"), now, |path| {
             assert!(std::fs::read(path).unwrap().is_empty());
-            Ok(std::fs::write(path, "whole").unwrap())
+            std::fs::write(path, "whole").unwrap();
+            Ok(())
         })
         .unwrap();
         assert!(!dead.exists());

@@ -53,7 +53,7 @@ fn a_snapshot_is_complete_before_anything_changes_and_is_recorded() {
         let (of_snapshot, of_database) = seen.into_inner().unwrap().unwrap();
         assert!(of_snapshot == before && of_database == before, "{revision:?}");
         assert!(dump_of_file(&path) == before, "the upgrade changed its snapshot");
-        assert_eq!(snapshots(url), [path.clone()]);
+        assert_eq!(snapshots(url), std::slice::from_ref(&path));
         assert_eq!(
             rows(url, "SELECT value FROM freehold_meta WHERE key = 'snapshot'"),
             [path.display().to_string()]

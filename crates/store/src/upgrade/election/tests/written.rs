@@ -78,16 +78,20 @@ pub(super) fn evidence(text: &str) -> Evidence {
         let words: Vec<&str> = line.split_whitespace().collect();
         let rest = |from: usize| Words(words[from..].to_vec());
         match words.as_slice() {
-            ["task", id, ..] => drop(evidence.tasks.insert((*id).to_owned(), format!("Title of {id}"))),
+            ["task", id, ..] => {
+                evidence.tasks.insert((*id).to_owned(), format!("Title of {id}"));
+            }
             ["env", id, task, worktree, ..] => {
-                evidence.environments.push(environment(id, task, worktree, &rest(4)))
+                evidence.environments.push(environment(id, task, worktree, &rest(4)));
             }
             ["repo", id, environment, worktree, ..] => {
-                evidence.repos.push(repo(id, environment, worktree, &rest(4)))
+                evidence.repos.push(repo(id, environment, worktree, &rest(4)));
             }
-            ["session", id, task, state, ..] => evidence.sessions.push(session(id, task, state, &rest(4))),
+            ["session", id, task, state, ..] => {
+                evidence.sessions.push(session(id, task, state, &rest(4)));
+            }
             ["row", id, session, worktree, ..] => {
-                evidence.session_worktrees.push(row(id, session, worktree, &rest(4)))
+                evidence.session_worktrees.push(row(id, session, worktree, &rest(4)));
             }
             _ => panic!("{line} is no row"),
         }
