@@ -10,6 +10,7 @@ mod concurrency;
 mod conflicts;
 mod facts;
 mod fixture;
+mod import;
 mod refusals;
 mod snapshot;
 mod whole;

@@ -107,6 +107,12 @@ fn an_upgrade_whose_process_dies_anywhere_changes_nothing_and_the_next_one_succe
         }
         upgrade(url).unwrap();
         assert_final(url);
+        if let Some(path) = url.strip_prefix("sqlite://") {
+            let backups = Path::new(path).parent().unwrap().join("backups");
+            let kept: Vec<_> =
+                std::fs::read_dir(backups).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            assert_eq!(kept.len(), 1, "each attempt uses the first one's snapshot: {kept:?}");
+        }
     });
     scenario.teardown();
 }
