@@ -43,6 +43,7 @@ impl Teller {
             }
             Progress::Snapshot => self.output.note("Making a snapshot of the database as it is …"),
             Progress::SnapshotTaken(path) => self.output.note(&format!("Snapshot: {}", path.display())),
+            Progress::Lock => {}
             Progress::Ownership => self.output.note("Giving every worktree its owner …"),
             Progress::Conversations { done, of } => self.advance(*done, *of),
             Progress::Indexes => self.output.note("Making indexes …"),

@@ -119,6 +119,14 @@ pub(crate) fn copy_database(from: &std::path::Path, to: &std::path::Path) -> Res
     sqlite::copy_database(from, to)
 }
 
+/// Whether another process held the lock of an SQLite file for too long.
+pub(crate) fn is_busy(error: &StoreError) -> bool {
+    match error {
+        StoreError::Database { source, .. } => source.downcast_ref().is_some_and(sqlite::is_busy),
+        _ => false,
+    }
+}
+
 /// An open connection.
 pub(crate) enum Connection {
     Sqlite(sqlite::Connection),

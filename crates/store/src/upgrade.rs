@@ -65,6 +65,8 @@ pub enum Progress {
     Snapshot,
     /// The snapshot is complete, at this path.
     SnapshotTaken(PathBuf),
+    /// The upgrade waits for its turn to write.
+    Lock,
     /// The ownership tables are made and swapped in.
     Ownership,
     /// Conversations are numbered, session by session.
@@ -143,6 +145,7 @@ fn upgrade(
         let version = connection.data_version()?;
         let snapshot = take_snapshot(&mut connection, url, request)?;
         let path = snapshot.as_ref().map(|snapshot| snapshot.path.clone());
+        (request.progress)(Progress::Lock);
         let outcome = run_on(&mut connection, Mode::Write, |tx| {
             schema::keep_others_out(tx)?;
             let catalog = Catalog::read(tx)?;
@@ -161,6 +164,10 @@ fn upgrade(
             }
             Ok(Attempt::DoneByAnother) => return Ok(None),
             Ok(Attempt::Changed) => {}
+            Err(error) if crate::dialect::is_busy(&error) => {
+                let holder = "another program writes to it and does not end".to_owned();
+                return Err(StoreError::InUse { url: url.to_string(), holder });
+            }
             Err(error) => return Err(error),
         }
     }
@@ -196,6 +203,7 @@ fn run(
 ) -> Result<Box<Upgraded>, StoreError> {
     let script = Script::read(schema::SCRIPT);
     lock_tables(tx, url, catalog)?;
+    refuse_views(tx)?;
     let before = validate::count_rows(tx, catalog)?;
     let shape = shape::detect(tx, url, catalog)?;
     let (evidence, outcome) = elect(tx, catalog, shape, &request.resolutions)?;
@@ -253,11 +261,35 @@ fn elect(
     resolutions: &Resolutions,
 ) -> Result<(Evidence, Outcome), StoreError> {
     let evidence = evidence::read(tx, catalog)?;
-    let outcome = match shape {
+    let decide = |resolutions: &Resolutions| match shape {
         Shape::Normalised if keep::is_sound(&evidence) => keep::as_it_is(&evidence, resolutions),
         _ => election::elect(&evidence, resolutions),
     };
+    let mut outcome = decide(resolutions);
+    if !resolutions.is_empty() {
+        // One answer may settle what another question was about; that other answer is then no mistake.
+        outcome.asked.extend(decide(&Resolutions::default()).asked);
+    }
     Ok((evidence, outcome))
+}
+
+/// Fails when a view that somebody added reads a table that is swapped; it would read nothing afterwards.
+fn refuse_views(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let views = tx.rows_of_text(
+        "/*sqlite SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY name*/\
+         /*pg SELECT viewname::text, definition FROM pg_views WHERE schemaname = current_schema() ORDER BY viewname*/",
+        &[],
+        "",
+        |fields| Ok((fields.text()?, fields.text()?)),
+    )?;
+    let swapped = ["task_environments", "task_environment_repos", shape::SESSION_WORKTREES];
+    for (view, definition) in views {
+        if let Some(table) = swapped.iter().find(|table| definition.contains(**table)) {
+            let what = format!("the view {view} reads {table}; drop it first, and make it again afterwards");
+            return Err(StoreError::UpgradeCheck { what });
+        }
+    }
+    Ok(())
 }
 
 /// How long the upgrade waits for tables that another program uses.

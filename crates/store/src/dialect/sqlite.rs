@@ -22,7 +22,7 @@ const STATEMENT_CACHE: usize = 256;
 const BUSY_TIMEOUT: Duration = Duration::from_millis(5_000);
 
 /// How long an upgrade waits for its turn, for example while another process upgrades the same file.
-const UPGRADE_TIMEOUT: Duration = Duration::from_secs(600);
+const UPGRADE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How many pages a copy reads before others may have their turn.
 const PAGES_PER_COPY: i32 = 4_096;
@@ -88,6 +88,8 @@ impl Database {
         let open = || {
             let connection = rusqlite::Connection::open_with_flags(&self.path, flags)?;
             connection.busy_timeout(BUSY_TIMEOUT)?;
+            // The first read: a file that is no database is told by its name.
+            connection.pragma_query_value(None, "schema_version", |_| Ok(()))?;
             connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
             Ok(Connection { connection, rendered: HashMap::new() })
         };
@@ -243,7 +245,7 @@ impl Connection {
     }
 }
 
-fn is_busy(error: &rusqlite::Error) -> bool {
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 

@@ -62,6 +62,7 @@ pub(super) fn adopt(
     board::place_tasks(tx, now, &mut notes)?;
     mend_states(tx, &mut notes)?;
     choose_primary_sessions(tx)?;
+    name_sessions(tx)?;
     if catalog.has_table("executors_running") && catalog.has_column("executors_running", "resume_token") {
         take_resume_tokens(tx)?;
     }
@@ -124,6 +125,23 @@ fn choose_primary_sessions(tx: &mut Tx<'_>) -> Result<(), StoreError> {
         &[],
     )
     .map(drop)
+}
+
+/// Gives a name to every session without one: its number among the sessions of its task, as a new one gets.
+fn name_sessions(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let nameless = tx.rows_of_text(
+        "SELECT id, place FROM (SELECT id, name, ROW_NUMBER() OVER (PARTITION BY task_id ORDER BY started_at, id) \
+         AS place FROM task_sessions s WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.id = s.task_id)) numbered \
+         WHERE COALESCE(name, '') = ''",
+        &[],
+        "task_sessions",
+        |fields| Ok((fields.text()?, fields.int()?)),
+    )?;
+    for (id, place) in nameless {
+        let name = format!("Session {place}");
+        tx.execute_text("UPDATE task_sessions SET name = $1 WHERE id = $2", params![&name, &id])?;
+    }
+    Ok(())
 }
 
 /// Takes over the agents' own ids of conversations, so that they can be resumed.

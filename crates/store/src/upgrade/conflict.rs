@@ -1,6 +1,7 @@
 //! What an upgrade must not guess, said so that a person can answer.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::Serialize;
@@ -53,7 +54,7 @@ pub struct ConflictClaim {
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let worktree = &self.worktree_id;
+        let worktree = plain(&self.worktree_id);
         match self.kind {
             ConflictKind::Owner => writeln!(
                 f,
@@ -67,7 +68,7 @@ impl fmt::Display for Conflict {
             )?,
             ConflictKind::Orphan => writeln!(
                 f,
-                "{}\n  worktree {worktree} is known from one row only, and the row's session is gone",
+                "{}\n  no row that could own worktree {worktree} knows it; the session of this one is gone",
                 self.id
             )?,
         }
@@ -81,17 +82,30 @@ impl fmt::Display for Conflict {
 
 impl fmt::Display for ConflictClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let or_none = |text: &str| if text.is_empty() { "(none)".to_owned() } else { text.to_owned() };
+        let or_none =
+            |text: &str| if text.is_empty() { "(none)".to_owned() } else { plain(text).into_owned() };
         match self.choice.as_str() {
             RECORD => writeln!(f, "  - keep it on disk and record it as a worktree without owner")?,
             _ if self.task_id.is_empty() => writeln!(f, "  - no task")?,
             _ => writeln!(f, "  - task {:?} ({})", self.task_title, self.task_id)?,
         }
-        let slug = if self.branch_slug.is_empty() { String::new() } else { format!("/{}", self.branch_slug) };
-        writeln!(f, "    row         {}", self.row)?;
+        let slug = if self.branch_slug.is_empty() {
+            String::new()
+        } else {
+            format!("/{}", plain(&self.branch_slug))
+        };
+        writeln!(f, "    row         {}", plain(&self.row))?;
         writeln!(f, "    repository  {}{slug}", or_none(&self.repository_id))?;
         writeln!(f, "    path        {}", or_none(&self.path))?;
         writeln!(f, "    branch      {}", or_none(&self.branch))
+    }
+}
+
+/// A text of the database on one line, so that none can look like a line of the report.
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
+    match text.contains(char::is_control) {
+        true => text.escape_debug().to_string().into(),
+        false => text.into(),
     }
 }
 
@@ -143,6 +157,11 @@ impl Resolutions {
         Ok(Self { choices })
     }
 
+    /// Whether nothing was answered.
+    pub(super) fn is_empty(&self) -> bool {
+        self.choices.is_empty()
+    }
+
     /// The answer to a conflict.
     pub(super) fn choice(&self, conflict: &str) -> Option<&str> {
         self.choices.get(conflict).map(String::as_str)
@@ -156,14 +175,21 @@ impl Resolutions {
     /// Fails when an answer fits none of the conflicts that came up.
     pub(super) fn check(&self, asked: &[Conflict]) -> Result<(), InvalidResolution> {
         for (id, choice) in &self.choices {
-            let conflict = asked.iter().find(|conflict| conflict.id == *id);
-            let conflict = conflict.ok_or_else(|| InvalidResolution::NoConflict(id.clone()))?;
-            if conflict.claims.iter().all(|claim| claim.choice != *choice) {
-                let choices: Vec<&str> = conflict.claims.iter().map(|claim| claim.choice.as_str()).collect();
+            let claims: Vec<&str> = asked
+                .iter()
+                .filter(|conflict| conflict.id == *id)
+                .flat_map(|conflict| &conflict.claims)
+                .map(|claim| claim.choice.as_str())
+                .collect();
+            if claims.is_empty() {
+                return Err(InvalidResolution::NoConflict(id.clone()));
+            }
+            if !claims.contains(&choice.as_str()) {
+                let choices: BTreeSet<&str> = claims.into_iter().collect();
                 return Err(InvalidResolution::NoChoice {
                     conflict: id.clone(),
                     choice: choice.clone(),
-                    choices: choices.join(", "),
+                    choices: choices.into_iter().collect::<Vec<_>>().join(", "),
                 });
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::catalog::Catalog;
-use super::conflict::{Conflict, Resolutions};
+use super::conflict::{Conflict, Resolutions, plain};
 use super::election::Outcome;
 use super::evidence::Evidence;
 use super::shape::{self, Shape};
@@ -227,9 +227,9 @@ impl fmt::Display for Plan {
                 f,
                 "  {reason:<22} {worktree}  {path}  {branch}",
                 reason = record.reason,
-                worktree = record.worktree_id,
-                path = record.path,
-                branch = record.branch
+                worktree = plain(&record.worktree_id),
+                path = plain(&record.path),
+                branch = plain(&record.branch)
             )?;
         }
         if !self.conflicts.is_empty() {

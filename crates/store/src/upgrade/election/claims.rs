@@ -174,14 +174,15 @@ impl<'e> Claims<'e> {
         places.filter_map(|place| self.list.get(*place))
     }
 
-    /// The claims of the winner's task on its worktree: the winner, then the others by weight.
+    /// The claims of the winner's task on its worktree, those of the highest rank first, also of one that lost
+    /// its slot; among equals the winner, then the others by weight.
     pub(super) fn sources_of(&self, winner: &Claim<'e>) -> Vec<&Claim<'e>> {
         let mut sources: Vec<_> =
             self.on_worktree(&winner.place.worktree).filter(|claim| claim.task == winner.task).collect();
         sources.sort_by(|one, other| {
             let is_other = |claim: &Claim<'_>| claim.source != winner.source;
-            (is_other(one), one.rank)
-                .cmp(&(is_other(other), other.rank))
+            (one.rank, is_other(one))
+                .cmp(&(other.rank, is_other(other)))
                 .then_with(|| other.precedence().cmp(&one.precedence()))
         });
         sources

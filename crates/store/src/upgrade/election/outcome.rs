@@ -246,7 +246,9 @@ fn set_workspace_path(
     }
     let slot_of_loser = claims.of_task(&environment.task).find(|claim| {
         let winner = settlement.slots.get(&claim.slot());
+        let owner = settlement.owners.get(claim.place.worktree.as_str());
         claim.place.path == environment.workspace_path
+            && owner.is_none_or(|(owner, _)| owner.task != claim.task)
             && winner.is_some_and(|winner| *winner != claim.place.worktree)
     });
     if let Some(loser) = slot_of_loser {
@@ -307,14 +309,17 @@ fn unowned<'e>(
         }
     }
     for (winner, place) in settlement.owners.values() {
+        let sources = claims.sources_of(winner);
+        let is_decided_higher = sources.first().is_some_and(|first| first.rank < winner.rank);
         let is_replaced = |claim: &&Claim<'_>| {
             let lost = claim.place;
-            claim.rank == winner.rank
+            !is_decided_higher
+                && claim.rank == winner.rank
                 && matches!(winner.rank, Rank::Canonical | Rank::Finished)
                 && ((!lost.path.is_empty() && lost.path != place.path)
                     || (!lost.branch.is_empty() && lost.branch != place.branch))
         };
-        for claim in claims.sources_of(winner).into_iter().filter(is_replaced) {
+        for claim in sources.into_iter().filter(is_replaced) {
             record(Mention {
                 source: claim.source.clone(),
                 place: claim.place,
