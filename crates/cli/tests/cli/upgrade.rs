@@ -227,3 +227,51 @@ fn a_database_of_a_newer_version_is_refused_and_the_way_back_is_named() {
     }
     assert_eq!(dump(&kandev.url()), before);
 }
+
+#[test]
+fn an_answer_that_another_one_made_needless_is_no_mistake() {
+    let kandev = Kandev::new(|database| {
+        database
+            .repository("repo-1")
+            .task("task-1")
+            .session("session-1", "task-1", "RUNNING")
+            .session_worktree("session-1", "worktree-1")
+            .session_worktree("session-1", "worktree-2")
+            .task("task-2")
+            .session("session-2", "task-2", "RUNNING")
+            .session_worktree("session-2", "worktree-2")
+            .session_worktree("gone", "worktree-1");
+    });
+    let shown = kandev.scene.run(&["upgrade", "--plan", "--db", &kandev.url()]);
+    let plan: Value = serde_json::from_str(&shown.out).unwrap();
+    let conflicts = plan["conflicts"].as_array().unwrap();
+    let answers: Vec<String> = conflicts
+        .iter()
+        .map(|conflict| {
+            let claims = conflict["claims"].as_array().unwrap();
+            let claim = claims.iter().find(|claim| claim["task_id"] == "task-2").unwrap_or(&claims[0]);
+            format!("{}={}", conflict["id"].as_str().unwrap(), claim["choice"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(answers.len(), 2, "{plan}");
+    let words = ["upgrade", "--resolve", &answers[0], "--resolve", &answers[1]];
+    assert_eq!(kandev.run(&words).json()["upgrade"]["plan"]["worktrees_owned"], 2);
+}
+
+#[test]
+fn what_stands_in_the_way_of_an_upgrade_is_named() {
+    let kandev = Kandev::everyday();
+    LegacyDatabase::open(&kandev.url(), 0)
+        .sql("CREATE VIEW mine AS SELECT worktree_id FROM task_environments");
+    let before = dump(&kandev.url());
+    let refused = kandev.run(&["upgrade"]).error(1);
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("the view mine reads task_environments; drop it first"), "{message}");
+    assert_eq!(dump(&kandev.url()), before);
+
+    let letter = kandev.scene.repo.home().join("letter.txt");
+    std::fs::write(&letter, "Dear reader, ".repeat(100)).unwrap();
+    let refused = kandev.scene.run(&["upgrade", "--db", letter.to_str().unwrap()]).error(6);
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains("letter.txt") && message.contains("not a database"), "{message}");
+}

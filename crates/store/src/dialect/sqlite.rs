@@ -75,7 +75,9 @@ impl Database {
                 FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC,
                 |context| {
                     let text = context.get_raw(0).as_str().unwrap_or_default();
-                    Ok(text.chars().filter(|character| character.len_utf16() == 2).count() as i64)
+                    let surplus =
+                        || text.chars().filter(|character| character.len_utf16() == 2).count() as i64;
+                    Ok(if text.is_ascii() { 0 } else { surplus() })
                 },
             )
         };

@@ -26,10 +26,11 @@ pub(super) fn number_messages(tx: &mut Tx<'_>, progress: &dyn Fn(Progress)) -> R
         "task_session_messages",
         |fields| fields.text(),
     )?;
-    // The characters outside the basic plane, of four bytes in UTF-8, are two units.
+    // The characters outside the basic plane, of four bytes in UTF-8, are two units; most texts hold none.
     let sql = "UPDATE task_session_messages SET ordinal = numbered.place, \
         content_units = length(content) + /*sqlite utf16_surplus(content)*/\
-        /*pg length(regexp_replace(content, '[^\\U00010000-\\U0010FFFF]', '', 'g'))*/ \
+        /*pg CASE WHEN octet_length(content) = length(content) THEN 0 \
+        ELSE length(regexp_replace(content, '[^\\U00010000-\\U0010FFFF]', '', 'g')) END*/ \
         FROM (SELECT id, ROW_NUMBER() OVER (ORDER BY /*sqlite julianday(created_at), created_at, rowid*/\
         /*pg created_at, id*/) AS place FROM task_session_messages WHERE task_session_id = $1) AS numbered \
         WHERE numbered.id = task_session_messages.id AND task_session_messages.task_session_id = $1";
