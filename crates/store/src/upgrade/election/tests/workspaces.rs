@@ -71,6 +71,10 @@ fn an_empty_workspace_path_is_filled_and_one_of_a_loser_is_mended() {
     // A path that is nobody's stays, and so does the winner's own.
     stay("task a\nenv e a v workspace=/mine\nrepo c e w", &["e a /mine"]);
     stay("task a\nenv e a w workspace=/at/w\nsession s a IDLE\nrow x s v", &["e a /at/w"]);
+    // So does an old path of a worktree that the task owns: no worktree was demoted.
+    let old =
+        "task a\nenv e a w workspace=/old\nsession s a IDLE\nrow x s w slug=t path=/old\nrow y s v slug=t";
+    stay(old, &["e a /old"]);
     // Without a worktree there is nothing to fill it with.
     stay("task a\nenv e a -", &["e a"]);
     stay("task a\nenv e a -\nrepo c e w deleted", &["e a"]);
