@@ -93,6 +93,7 @@ impl Engine {
         repo: EnvironmentRepo,
         path: String,
     ) -> Result<FileDiff, EngineError> {
+        require_directory(task_id, &repo)?;
         let base = self.base_of(task_id, &repo).await?.commit;
         let worktree = PathBuf::from(repo.worktree_path);
         self.blocking("reading a diff", move |git| git.file_diff(&worktree, &base, &path)).await
@@ -103,6 +104,7 @@ impl Engine {
         task_id: &TaskId,
         repo: &EnvironmentRepo,
     ) -> Result<(Base, String, Vec<FileChange>), EngineError> {
+        require_directory(task_id, repo)?;
         let base = self.base_of(task_id, repo).await?;
         let worktree = PathBuf::from(&repo.worktree_path);
         self.blocking("reading changes", move |git| {
@@ -162,6 +164,14 @@ impl Engine {
         });
         Ok(read.await?.into_iter().flatten().filter(|branch| !branch.is_empty()).collect())
     }
+}
+
+/// Says of a worktree that is not there that it is missing, which Git would say as of a name it cannot resolve.
+fn require_directory(task_id: &TaskId, repo: &EnvironmentRepo) -> Result<(), EngineError> {
+    if Path::new(&repo.worktree_path).is_dir() {
+        return Ok(());
+    }
+    Err(EngineError::WorkspaceMissing { task_id: task_id.clone(), path: repo.worktree_path.clone() })
 }
 
 fn no_base(worktree: &Path) -> EngineError {

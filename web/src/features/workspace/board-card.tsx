@@ -23,7 +23,7 @@ export function BoardCard({ task, steps, handle, lifted }: BoardCardProps) {
     <article
       data-task={task.id}
       className={classes(
-        "group relative rounded-md border bg-surface",
+        "group relative rounded-md border bg-surface pb-2",
         needsAttention(task) ? "border-wait" : "border-line",
         lifted ? "cursor-grabbing shadow-overlay" : "hover:border-line-strong",
       )}
@@ -50,10 +50,12 @@ export function BoardCard({ task, steps, handle, lifted }: BoardCardProps) {
           {ago(task.updated_at)}
         </time>
       </div>
-      <p className="flex items-center gap-1.5 px-3 pb-2 pt-0.5 text-muted">
-        <FolderGit2 size={14} className="shrink-0" aria-hidden />
-        <span className="truncate">{task.repositories.join(", ")}</span>
-      </p>
+      {task.repositories.length > 0 && (
+        <p className="flex items-center gap-1.5 px-3 pt-0.5 text-muted">
+          <FolderGit2 size={14} className="shrink-0" aria-hidden />
+          <span className="truncate">{task.repositories.join(", ")}</span>
+        </p>
+      )}
     </article>
   );
 }

@@ -68,11 +68,11 @@ function Sidebar({ withTasks }: { withTasks: boolean }) {
   const { t } = useTranslation();
   return (
     <div className="flex w-52 shrink-0 flex-col border-r border-line bg-sunken">
-      <header className="flex h-11 items-center gap-2 px-3 font-semibold">
+      <header className="flex h-11 shrink-0 items-center gap-2 px-3 font-semibold">
         <img src="/icon.svg" alt="" width={20} height={20} />
         {t("common:product")}
       </header>
-      <nav aria-label={t("common:nav.label")} className="flex flex-col gap-0.5 px-2">
+      <nav aria-label={t("common:nav.label")} className="flex shrink-0 flex-col gap-0.5 px-2">
         {PLACES.map(({ to, icon: Icon, label }) => (
           <Link
             key={to}
