@@ -117,7 +117,7 @@ const CASES: [Case; 8] = [
         id: "orphan:x",
         answers: &[("record", &[], &["w missing_session x"])],
         says: &[
-            "worktree w is known from one row only, and the row's session is gone",
+            "no row that could own worktree w knows it; the session of this one is gone",
             "row         task_session_worktrees x of missing session gone",
             "path        /worktrees/w",
             "branch      feature/w",

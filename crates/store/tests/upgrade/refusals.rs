@@ -123,7 +123,8 @@ fn a_view_of_a_table_that_is_swapped_stops_the_upgrade() {
             .sql("CREATE VIEW mine AS SELECT id, worktree_path FROM task_environments");
         let before = dump(url);
         let refused = upgrade(url).unwrap_err();
-        assert!(matches!(&refused, StoreError::Database { .. }), "{refused}");
+        let expected = "the view mine reads task_environments; drop it first, and make it again afterwards";
+        assert!(matches!(&refused, StoreError::UpgradeCheck { what } if what == expected), "{refused}");
         assert_eq!(dump(url), before);
         LegacyDatabase::open(url, 60).sql("DROP VIEW mine");
         upgrade(url).unwrap();

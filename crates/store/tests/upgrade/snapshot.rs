@@ -89,11 +89,11 @@ fn no_snapshot_is_taken_where_nothing_will_change() {
     assert_eq!(dump(url), before);
 }
 
-/// Lets the upgrade of a database fail in its transaction, by a row that contradicts another one.
+/// Lets the upgrade of a database fail in its transaction.
 fn let_it_fail(url: &str) -> LegacyDatabase {
     fill(url, Revision::Release085);
     let mut old = LegacyDatabase::open(url, 60);
-    // A view on a table that is swapped out stops SQLite from renaming.
+    // A view of a table that is swapped is refused.
     old.sql("CREATE VIEW worktrees AS SELECT worktree_id, worktree_path FROM task_environments");
     old
 }
