@@ -30,16 +30,18 @@ pub(crate) fn undo_restoration(
     let linked = linked_registration(inner)?;
     for registration in registration::list(lock.common_dir())? {
         // The directory leads to it, and it leads to the directory or to the place where that was to go.
-        let is_linked = linked.as_ref() == Some(&registration.dir) && leads_back(&registration, path);
-        if registration.is_at(inner) || is_linked {
+        let is_linked = linked.as_ref() == Some(&registration.dir);
+        if registration.is_at(inner) || (is_linked && leads_back(&registration, path)?) {
             remove_registration(lock.common_dir(), &registration)?;
         }
     }
     if metadata.is_some() { unlink_directory(staging, None) } else { Ok(()) }
 }
 
-fn leads_back(registration: &Registration, path: &Path) -> bool {
-    registration.worktree.is_none() || (registration.is_at(path) && path.symlink_metadata().is_err())
+/// Whether a registration is that of a directory beside the place: what is at the place does not name it.
+fn leads_back(registration: &Registration, path: &Path) -> Result<bool, GitError> {
+    let is_free = linked_registration(path)?.as_ref() != Some(&registration.dir);
+    Ok(registration.worktree.is_none() || (registration.is_at(path) && is_free))
 }
 
 /// The registration that a directory names.
@@ -50,7 +52,15 @@ fn linked_registration(directory: &Path) -> Result<Option<std::path::PathBuf>, G
             let target = content.trim_ascii_end().strip_prefix(b"gitdir: ").map(path_from_bytes);
             Ok(target.map(|target| settled(&directory.join(target))))
         }
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        // A repository of its own has a directory there.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory
+            ) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(GitError::io("reading", &link)(error)),
     }
 }

@@ -1,7 +1,8 @@
 //! The files of a seal: which are kept, under what id, and what is left out.
 //!
-//! A file that the index vouches for is not read again, unless an attribute or a setting could have changed its
-//! bytes on their way into the index. Every other file is read and hashed, on all processors.
+//! A file that the index vouches for is not read again, unless an attribute, a filter or a setting could have
+//! changed its bytes on their way into the index. Every other file is read and hashed, on all processors. What
+//! the index vouches for under attributes that were changed since is found out by its size.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -16,7 +17,7 @@ use super::{LeftOutReason, SealLimits, SealRequest, SealedKind};
 use crate::command::path_from_bytes;
 use crate::{Git, GitError};
 
-/// Attributes by which Git changes bytes between disk and index, with the values by which it does not.
+/// Attributes by which Git changes bytes between disk and index, unless they are not set.
 const CONVERSIONS: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
 /// The most threads that hash; more gain nothing.
@@ -52,9 +53,8 @@ pub(super) struct Sources<'a> {
     pub(super) request: &'a SealRequest,
     pub(super) format: Format,
     pub(super) index: &'a [IndexEntry],
+    /// When the index was written; none when its word is not taken for any file.
     pub(super) index_written: Option<Time>,
-    /// Whether a setting makes Git change line ends wherever it likes.
-    pub(super) converts_all: bool,
     pub(super) untracked: &'a BTreeSet<&'a [u8]>,
     /// The time on the file system when the work began.
     pub(super) begun: Time,
@@ -136,8 +136,7 @@ impl Sources<'_> {
             }
             let vouched = match (entries, found, self.index_written) {
                 ([entry], Found::File(stat), Some(written))
-                    if !self.converts_all
-                        && entry.stage == 0
+                    if entry.stage == 0
                         && matches!(entry.mode, FILE | EXECUTABLE)
                         && !entry.is_announced
                         && entry.is_unchanged(stat, written) =>

@@ -60,37 +60,43 @@ pub(super) enum Found {
     Directory(u32),
 }
 
-/// Paths that Git knows, by which a directory is judged.
+/// What Git knows of paths, by which a directory is judged.
 pub(super) struct Known<'a> {
     /// Tracked files and submodules, sorted.
     pub(super) tracked: &'a [&'a [u8]],
     pub(super) submodules: &'a BTreeSet<&'a [u8]>,
     pub(super) untracked: &'a BTreeSet<&'a [u8]>,
+    /// Names of directories that can be made again.
     pub(super) disposable: &'a [String],
+    /// Directories of such names, and whether Git ignores them.
+    pub(super) ignored: BTreeMap<Vec<u8>, bool>,
 }
 
 impl Known<'_> {
-    /// Whether Git ignores everything in a directory that can be made again.
-    fn is_disposable(&self, path: &[u8]) -> bool {
+    fn has_disposable_name(&self, path: &[u8]) -> bool {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-        self.is_disposable_name(name) && {
-            let inside = [path, b"/"].concat();
-            let at = self.tracked.partition_point(|tracked| *tracked < &inside[..]);
-            let is_tracked = self.tracked.get(at).is_some_and(|tracked| tracked.starts_with(&inside));
-            let untracked = self.untracked.range(&inside[..]..).next();
-            !is_tracked && !untracked.is_some_and(|untracked| untracked.starts_with(&inside))
-        }
-    }
-
-    /// Whether a directory on the way to an ignored file can be made again.
-    pub(super) fn is_in_disposable(&self, path: &[u8]) -> bool {
-        let mut names: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-        names.pop();
-        names.into_iter().any(|name| self.is_disposable_name(name))
-    }
-
-    fn is_disposable_name(&self, name: &[u8]) -> bool {
         self.disposable.iter().any(|pattern| matches(pattern.as_bytes(), name))
+    }
+
+    /// Whether something in a directory is tracked, or would be if it were added.
+    fn is_used(&self, path: &[u8]) -> bool {
+        let inside = [path, b"/"].concat();
+        let at = self.tracked.partition_point(|tracked| *tracked < &inside[..]);
+        let is_tracked = self.tracked.get(at).is_some_and(|tracked| tracked.starts_with(&inside));
+        let untracked = self.untracked.range(&inside[..]..).next();
+        is_tracked || untracked.is_some_and(|untracked| untracked.starts_with(&inside))
+    }
+
+    /// Whether a directory on the way to a path can be made again.
+    pub(super) fn is_in_disposable(&self, path: &[u8]) -> bool {
+        let mut path = path;
+        while let Some(end) = path.iter().rposition(|byte| *byte == b'/') {
+            path = &path[..end];
+            if self.ignored.get(path) == Some(&true) {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -108,6 +114,8 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
 pub(super) struct Look {
     pub(super) found: BTreeMap<Vec<u8>, Found>,
     pub(super) left: BTreeMap<Vec<u8>, LeftOutReason>,
+    /// Directories that are disposable by their name, and of which it is not known whether Git ignores them.
+    pub(super) unjudged: BTreeSet<Vec<u8>>,
 }
 
 impl Look {
@@ -212,13 +220,26 @@ impl Walk<'_> {
             self.leave(&inner, LeftOutReason::Special);
         } else if metadata.dev() != self.device {
             self.leave(&inner, LeftOutReason::Mount);
-        } else if self.known.is_disposable(&inner) {
+        } else if self.is_disposable(&inner) {
             self.leave(&inner, LeftOutReason::Disposable);
         } else {
             self.look.found.insert(inner.clone(), Found::Directory(metadata.mode() & 0o7777));
             self.open.push(inner);
         }
         Ok(())
+    }
+
+    /// Whether a directory can be made again with all that is in it: by its name, by Git's ignoring it, and by
+    /// nothing in it being used all the same.
+    fn is_disposable(&mut self, path: &[u8]) -> bool {
+        if !self.known.has_disposable_name(path) {
+            return false;
+        }
+        let is_ignored = self.known.ignored.get(path).copied().unwrap_or_else(|| {
+            self.look.unjudged.insert(path.to_owned());
+            true
+        });
+        is_ignored && !self.known.is_used(path)
     }
 
     fn leave(&mut self, path: &[u8], reason: LeftOutReason) {

@@ -50,10 +50,15 @@ pub(super) fn find(git: &Git, repo: &Path, id: &str) -> Result<Stored, SealError
     let command = git.read("reading a seal of", repo).args(["cat-file", "--batch"]);
     let answer = command.input(format!("{reference}\n{reference}:manifest.json\n").into_bytes()).stdout()?;
     let mut answer = &answer[..];
-    let Some((commit, b"commit", text)) = next_object(&mut answer) else {
-        let is_missing = crate::command::commit_of(git, repo, &reference)?.is_none();
-        let unknown = SealError::Unknown { id: id.to_owned() };
-        return Err(if is_missing { unknown } else { damaged("its commit cannot be read") });
+    let (commit, text) = match next_object(&mut answer) {
+        Some((commit, b"commit", text)) => (commit, text),
+        Some(_) => return Err(damaged("it is no commit")),
+        None => {
+            let command = git.read("looking for a seal in", repo).args(["rev-parse", "--verify", "--quiet"]);
+            let is_missing = command.arg(&reference).answer()?.is_none();
+            let unknown = SealError::Unknown { id: id.to_owned() };
+            return Err(if is_missing { unknown } else { damaged("its commit cannot be read") });
+        }
     };
     let Some((_, b"blob", manifest)) = next_object(&mut answer) else {
         return Err(damaged("it has no manifest"));
@@ -127,7 +132,9 @@ pub(super) fn list(git: &Git, repo: &Path) -> Result<Vec<ListedSeal>, SealError>
         let id = name.strip_prefix(SPACE)?.to_owned();
         Some(ListedSeal { id, commit: commit.parse().ok()?, created_at_unix: created_at.parse().ok()? })
     };
-    let seals: Option<Vec<ListedSeal>> = listed.lines().map(seal).collect();
+    // Only a commit has a time; anything else was put there by somebody and is no seal.
+    let commits = listed.lines().filter(|line| !line.ends_with(' '));
+    let seals: Option<Vec<ListedSeal>> = commits.map(seal).collect();
     Ok(seals.ok_or_else(|| GitError::Unreadable {
         operation,
         subject: repo.to_owned(),

@@ -29,7 +29,7 @@ const STAGING: &str = ".freehold-restore-";
 const COMPLETE: &str = "complete";
 
 /// The staging folder for a path, and the worktree in it.
-pub(crate) fn staging_of(path: &Path, id: &str) -> Option<(PathBuf, PathBuf)> {
+fn staging_of(path: &Path, id: &str) -> Option<(PathBuf, PathBuf)> {
     let staging = path.parent()?.join(format!("{STAGING}{id}"));
     let inner = staging.join(path.file_name()?);
     Some((staging, inner))
@@ -52,7 +52,9 @@ pub(super) fn restore(git: &Git, request: &RestoreRequest) -> Result<Restored, R
     if let Some(restored) = restoration.finished_before()? {
         return Ok(restored);
     }
-    removal::undo_restoration(&lock, &restoration.staging, &restoration.inner, path)?;
+    for (staging, inner, path) in restoration.left_before()? {
+        removal::undo_restoration(&lock, &staging, &inner, &path)?;
+    }
     restoration.refuse_taken_path()?;
     let branches = branch::decide(git, request, &stored, &lock)?;
     let leaves = read::leaves(git, lock.common_dir(), &stored.seal.commit)?;
@@ -93,6 +95,26 @@ impl Restoration<'_> {
         }
         self.leave_staging()?;
         self.restored().map(Some)
+    }
+
+    /// What attempts with this seal left that were cut short, here or where a registration leads: each staging
+    /// folder, the worktree in it, and its place. The lock says that none of them is still at work.
+    fn left_before(&self) -> Result<Vec<(PathBuf, PathBuf, PathBuf)>, GitError> {
+        let name = format!("{STAGING}{}", self.request.id);
+        let mut left = vec![(self.staging.clone(), self.inner.clone(), self.request.path.clone())];
+        for registration in registration::list(self.lock.common_dir())? {
+            let Some(home) = registration.worktree else { continue };
+            let (Some(parent), Some(last)) = (home.parent(), home.file_name()) else { continue };
+            if parent.file_name().is_some_and(|parent| parent == name.as_str()) {
+                let path = parent.parent().unwrap_or(parent).join(last);
+                left.push((parent.to_owned(), home.clone(), path));
+            } else if let Some((staging, inner)) = staging_of(&home, &self.request.id)
+                && inner.join(".git").is_file()
+            {
+                left.push((staging, inner, home));
+            }
+        }
+        Ok(left)
     }
 
     fn refuse_taken_path(&self) -> Result<(), RestoreError> {

@@ -53,10 +53,17 @@ pub(super) fn seal(git: &Git, request: &SealRequest) -> Result<Seal, SealError> 
         Attempt { git, request, reference: &reference, registration: &registration, lock: &lock, begun };
     let mut pause = PAUSE;
     let mut changed = Vec::new();
+    let mut trusts_index = true;
     for number in 1..=ATTEMPTS {
-        match attempt.run()? {
-            Outcome::Sealed(seal) => return Ok(*seal),
-            Outcome::Changed(path) => changed = path,
+        match attempt.run(trusts_index) {
+            Ok(Outcome::Sealed(seal)) => return Ok(*seal),
+            Ok(Outcome::Changed(path)) => changed = path,
+            // The index may speak of a file as it was under attributes of the past: read every file.
+            Err(SealError::Unverified { .. }) if trusts_index => {
+                trusts_index = false;
+                continue;
+            }
+            Err(error) => return Err(error),
         }
         if number < ATTEMPTS {
             std::thread::sleep(pause);
@@ -104,9 +111,9 @@ struct Draft {
 }
 
 impl Attempt<'_> {
-    fn run(&self) -> Result<Outcome, SealError> {
+    fn run(&self, trusts_index: bool) -> Result<Outcome, SealError> {
         let record = self.record()?;
-        let (format, converts_all) = self.settings(&record)?;
+        let (format, converts) = self.settings(&record)?;
         let written = std::fs::metadata(self.registration.join("index"));
         let index_written = written.ok().map(|metadata| Stat::from(&metadata).mtime);
         let index = index_file::entries(self.git, &self.request.path, record.index.as_deref(), format)?;
@@ -115,16 +122,28 @@ impl Attempt<'_> {
         let tracked: Vec<&[u8]> = index.iter().map(|entry| &entry.path[..]).collect();
         let submodules = index.iter().filter(|entry| entry.mode == SUBMODULE);
         let submodules = submodules.map(|entry| &entry.path[..]).collect();
-        let disposable = &self.request.disposable[..];
-        let known = Known { tracked: &tracked, submodules: &submodules, untracked: &untracked, disposable };
-        let look = Look::take(&self.request.path, &known)?;
+        let mut known = Known {
+            tracked: &tracked,
+            submodules: &submodules,
+            untracked: &untracked,
+            disposable: &self.request.disposable,
+            ignored: BTreeMap::new(),
+        };
+        let look = loop {
+            let look = Look::take(&self.request.path, &known)?;
+            let judged = self.judge(&look.unjudged)?;
+            let is_complete = judged.values().all(|is_ignored| *is_ignored);
+            known.ignored.extend(judged);
+            if is_complete {
+                break Look { unjudged: BTreeSet::new(), ..look };
+            }
+        };
         let sources = Sources {
             git: self.git,
             request: self.request,
             format,
             index: &index,
-            index_written,
-            converts_all,
+            index_written: index_written.filter(|_| trusts_index && !converts),
             untracked: &untracked,
             begun: self.begun,
         };
@@ -164,22 +183,23 @@ impl Attempt<'_> {
         })
     }
 
-    /// How objects are named, and whether Git may change line ends of any file.
+    /// How objects are named, and whether a setting lets Git change bytes on their way into the index.
     fn settings(&self, record: &Record) -> Result<(Format, bool), GitError> {
         let command = self.git.read("reading the settings of", &self.request.path);
-        let pattern = r"^(core\.autocrlf|extensions\.objectformat)$";
+        let pattern = r"^(core\.autocrlf|extensions\.objectformat|filter\..*\.(clean|process))$";
         let answer = command.args(["config", "-z", "--get-regexp", pattern]).answer()?.unwrap_or_default();
-        let (mut format, mut converts_all) = (Format::Sha1, false);
+        let (mut format, mut converts_lines, mut has_filter) = (Format::Sha1, false, false);
         for line in answer.split(|byte| *byte == 0) {
             let mut parts = line.splitn(2, |byte| *byte == b'\n');
             match (parts.next(), parts.next()) {
-                (Some(b"core.autocrlf"), value) => converts_all = value != Some(b"false"),
+                (Some(b"core.autocrlf"), value) => converts_lines = value != Some(b"false"),
                 (Some(b"extensions.objectformat"), Some(b"sha256")) => format = Format::Sha256,
+                (Some(name), _) if name.starts_with(b"filter.") => has_filter = true,
                 _ => {}
             }
         }
         let is_long = record.head.tip().is_some_and(|tip| tip.as_str().len() == 64);
-        Ok((if is_long { Format::Sha256 } else { format }, converts_all))
+        Ok((if is_long { Format::Sha256 } else { format }, converts_lines || has_filter))
     }
 
     /// The files that Git neither tracks nor ignores. A repository inside ends with a slash and is none.
@@ -188,6 +208,23 @@ impl Attempt<'_> {
         let listed = command.args(["ls-files", "-o", "-z", "--exclude-standard"]).stdout()?;
         let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty() && !path.ends_with(b"/"));
         Ok(paths.map(<[u8]>::to_vec).collect())
+    }
+
+    /// Asks Git which of these directories it ignores.
+    fn judge(&self, directories: &BTreeSet<Vec<u8>>) -> Result<BTreeMap<Vec<u8>, bool>, GitError> {
+        if directories.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut input = Vec::new();
+        for directory in directories {
+            input.extend_from_slice(directory);
+            input.push(0);
+        }
+        let command = self.git.read("looking for ignored folders of", &self.request.path);
+        let command = command.args(["check-ignore", "--stdin", "-z", "--no-index"]).input(input);
+        let answer = command.answer()?.unwrap_or_default();
+        let ignored: HashSet<&[u8]> = answer.split(|byte| *byte == 0).collect();
+        Ok(directories.iter().map(|path| (path.clone(), ignored.contains(&path[..]))).collect())
     }
 
     fn draft(

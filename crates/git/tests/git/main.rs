@@ -14,6 +14,12 @@ mod removal_identity;
 mod repository;
 mod seal;
 mod seal_bench;
+#[cfg(feature = "failpoints")]
+mod seal_crash;
+mod seal_left_out;
+mod seal_random;
+mod seal_restore;
+mod seal_speed;
 mod status;
 mod worktree;
 mod world;

@@ -401,3 +401,23 @@ fn thousands_of_files_come_back() {
     let (seal, _) = bench.round_trip();
     assert_eq!(seal.file_count, 3_500);
 }
+
+#[test]
+fn attributes_of_the_past_change_no_byte() {
+    let bench = SealBench::new();
+    bench.write(".gitattributes", "* text=auto\n");
+    bench.write("ends.txt", "one\r\ntwo\r\n");
+    // Older than the index, so that its word could be taken.
+    let old = std::fs::File::options().write(true).open(bench.path.join("ends.txt")).unwrap();
+    old.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000)).unwrap();
+    bench.world.repo.commit_in(&bench.path, "Line ends that Git changed");
+    bench.write(".gitattributes", "* -text\n");
+    let index = || std::fs::read(bench.world.repo.path().join(".git/worktrees/repo/index")).unwrap();
+    let before = index();
+    bench.seal();
+    bench.destroy();
+    bench.restore();
+    // Git had not noticed yet that the file differs from now on; nothing but that is new.
+    assert_eq!(std::fs::read(bench.path.join("ends.txt")).unwrap(), b"one\r\ntwo\r\n");
+    assert!(index() == before);
+}

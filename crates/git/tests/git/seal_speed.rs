@@ -1,0 +1,66 @@
+//! How long sealing and restoring take beside Git's own stash, on the same tree. Run with
+//! `cargo test --release -p freehold-git --test git seal_speed -- --ignored --nocapture`.
+
+use std::time::{Duration, Instant};
+
+use freehold_testkit::repo::TempRepo;
+
+use crate::seal_bench::SealBench;
+use crate::world::World;
+
+/// How often each is measured; the middle one counts.
+const ROUNDS: usize = 7;
+
+fn timed(mut work: impl FnMut()) -> Duration {
+    let started = Instant::now();
+    work();
+    started.elapsed()
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn make_dirty(bench: &SealBench) {
+    for number in 0..200 {
+        bench.write(&format!("folder-{:04}/file-{:06}.txt", number % 10, number % 10 * 100), "changed\n");
+        bench.write(&format!("new/{}/{number}.txt", number % 10), format!("new {number}\n"));
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn sealing_and_restoring_beside_a_stash() {
+    for count in [1_000, 10_000] {
+        let bench = SealBench::of(World::of(TempRepo::with_files(count)));
+        let [mut stash, mut pop, mut seal, mut add, mut restore] = [const { Vec::new() }; 5];
+        for round in 0..ROUNDS {
+            make_dirty(&bench);
+            std::thread::sleep(Duration::from_millis(50));
+            let id = format!("round-{round}");
+            let request = freehold_git::SealRequest { id: id.clone(), ..bench.request() };
+            seal.push(timed(|| _ = bench.world.git.seal(&request).unwrap()));
+            stash.push(timed(|| _ = bench.git(&["stash", "--quiet", "-u"])));
+            pop.push(timed(|| _ = bench.git(&["stash", "pop", "--quiet"])));
+            bench.git(&["stash", "--quiet", "-u"]);
+            bench.detach_directory();
+            // What a stash needs in order to come back: a worktree with its files.
+            let path = bench.path.to_str().unwrap();
+            add.push(timed(|| {
+                bench.world.repo.git(&["worktree", "add", "--quiet", path, "freehold/a"]);
+                bench.git(&["stash", "pop", "--quiet"]);
+            }));
+            bench.detach_directory();
+            let request = freehold_git::RestoreRequest { id, ..bench.restore_request() };
+            restore.push(timed(|| _ = bench.world.git.restore_seal(&request).unwrap()));
+            bench.git(&["reset", "--quiet", "--hard"]);
+            bench.git(&["clean", "--quiet", "-fd"]);
+        }
+        let [stash, pop, seal, add, restore] = [stash, pop, seal, add, restore].map(middle);
+        let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
+        println!("{count} files: stash -u {stash:?}, seal {seal:?}: {:.2}", ratio(seal, stash));
+        println!("{count} files: stash pop {pop:?}, restore {restore:?}: {:.2}", ratio(restore, pop));
+        println!("{count} files: worktree add and stash pop {add:?}: {:.2}", ratio(restore, add));
+    }
+}
