@@ -20,6 +20,7 @@ use crate::{FileChange, FileDiff, Git, GitError, HeadState, Oid};
 mod content;
 mod disk;
 mod index_file;
+mod layout;
 mod manifest;
 mod object;
 mod pack;
