@@ -34,6 +34,12 @@ impl Teller {
     fn tell(&self, progress: &Progress) {
         match progress {
             Progress::Begin { shape, engine } => {
+                if self.output.is_json() {
+                    tracing::warn!(
+                        ?engine,
+                        "an older database is upgraded; of PostgreSQL no snapshot is made"
+                    );
+                }
                 self.output.note(&format!("This is {}. It is upgraded now.", shape.describe()));
                 if *engine == Engine::Postgres {
                     self.output.note(

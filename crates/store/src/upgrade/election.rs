@@ -138,7 +138,7 @@ impl<'e> Settlement<'e> {
             let Some((winner, _)) = self.owners.get(worktree) else { continue };
             let winner = *winner;
             let mut sources = claims.sources_of(winner);
-            if sources.first().is_some_and(|first| first.rank == Rank::Live) {
+            if winner.rank == Rank::Live {
                 let rivals: Vec<_> =
                     sources.iter().copied().filter(|claim| claim.rank == Rank::Live).collect();
                 let differ = |one: &Place, other: &Place| {

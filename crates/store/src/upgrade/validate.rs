@@ -109,17 +109,21 @@ fn check_inventory(
     }
     let unowned =
         texts(tx, "SELECT worktree_id, worktree_path, worktree_branch, reason FROM unowned_worktrees")?;
-    let mut recorded: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
+    let mut recorded: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
     for [worktree, path, branch, reason] in &unowned {
         if reason != Reason::Superseded.as_str() {
-            recorded.entry(worktree).or_default().push((path, branch));
+            *recorded.entry((worktree, path, branch)).or_default() += 1;
         }
     }
-    for (worktree, places) in before {
-        let records = recorded.get(worktree).map(Vec::as_slice).unwrap_or_default();
-        let is_told = |place: &&Place| records.contains(&(place.path.as_str(), place.branch.as_str()));
-        if !kept.contains_key(worktree) && !places.iter().all(is_told) {
-            return Err(failed(format!("worktree {worktree} is neither owned nor recorded")));
+    let is_lost = |worktree: &str| !kept.contains_key(worktree);
+    let lost = before.iter().filter(|(worktree, _)| is_lost(worktree));
+    for (worktree, places) in lost {
+        for place in places {
+            // Each row that named it has a record of its own.
+            let records = recorded.entry((worktree, &place.path, &place.branch)).or_default();
+            *records = records.checked_sub(1).ok_or_else(|| {
+                failed(format!("worktree {worktree} at {} is neither owned nor recorded", place.path))
+            })?;
         }
     }
     Ok(())

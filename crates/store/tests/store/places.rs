@@ -57,7 +57,8 @@ fn a_repository_is_found_by_id_and_by_path_the_oldest_where_a_database_holds_two
         let absent = fixture.write(|tx| repository::require(tx, &id("absent"))).unwrap_err();
         assert_eq!(absent.to_string(), "there is no repository absent");
         let created_at = expected.created_at.plus_millis(1);
-        let twin = freehold_domain::repository::Repository { id: id("a-twin"), created_at, ..expected.clone() };
+        let twin =
+            freehold_domain::repository::Repository { id: id("a-twin"), created_at, ..expected.clone() };
         fixture.write(move |tx| repository::insert(tx, &twin)).unwrap();
         let workspace = fixture.workspace.id.clone();
         let oldest = fixture.read(move |tx| repository::find_by_path(tx, &workspace, "/src/sample"));

@@ -174,15 +174,15 @@ impl<'e> Claims<'e> {
         places.filter_map(|place| self.list.get(*place))
     }
 
-    /// The claims of the winner's task on its worktree, those of the highest rank first, also of one that lost
-    /// its slot; among equals the winner, then the others by weight.
+    /// The claims of the winner's task on its worktree: the winner, then the others by weight. One that weighs
+    /// more than the winner lost its slot, and with it the first word.
     pub(super) fn sources_of(&self, winner: &Claim<'e>) -> Vec<&Claim<'e>> {
         let mut sources: Vec<_> =
             self.on_worktree(&winner.place.worktree).filter(|claim| claim.task == winner.task).collect();
         sources.sort_by(|one, other| {
             let is_other = |claim: &Claim<'_>| claim.source != winner.source;
-            (one.rank, is_other(one))
-                .cmp(&(other.rank, is_other(other)))
+            (is_other(one), one.rank)
+                .cmp(&(is_other(other), other.rank))
                 .then_with(|| other.precedence().cmp(&one.precedence()))
         });
         sources

@@ -310,11 +310,9 @@ fn unowned<'e>(
     }
     for (winner, place) in settlement.owners.values() {
         let sources = claims.sources_of(winner);
-        let is_decided_higher = sources.first().is_some_and(|first| first.rank < winner.rank);
         let is_replaced = |claim: &&Claim<'_>| {
             let lost = claim.place;
-            !is_decided_higher
-                && claim.rank == winner.rank
+            claim.rank == winner.rank
                 && matches!(winner.rank, Rank::Canonical | Rank::Finished)
                 && ((!lost.path.is_empty() && lost.path != place.path)
                     || (!lost.branch.is_empty() && lost.branch != place.branch))

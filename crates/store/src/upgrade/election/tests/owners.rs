@@ -278,10 +278,10 @@ fn the_data_of_a_worktree_come_from_its_highest_row_and_gaps_are_filled_from_the
         "task a\nenv e a w path=/flat\nrepo c e w path= @1\nsession s a RUNNING\nrow x s w path=/live",
         &["own a/r/ w /flat on/w"],
     );
-    // A higher row counts also where it lost its own slot.
+    // A row that lost its own slot has no say, however much it weighs.
     becomes(
         "task a\nenv e a w path=/flat\nrepo c e v\nsession s a RUNNING\nrow x s w slug=t path=/live",
-        &["own a/r/ v /at/v on/v", "own a/r/t w /flat on/w"],
+        &["own a/r/ v /at/v on/v", "own a/r/t w /live on/w"],
     );
     // Another task's memory fills nothing.
     becomes("task a\ntask b\nenv e a w path=\nsession s b RUNNING\nrow x s w", &["own a/r/ w  on/w"]);
