@@ -14,8 +14,9 @@ use crate::upgrade::{self, Shape};
 use crate::value::params;
 use crate::{DatabaseUrl, StoreError, Tx};
 
-/// The version of the schema that this program writes.
-pub(crate) const VERSION: i64 = 1;
+/// The version of the schema that this program writes. The first one was of builds before any release, which kept
+/// other tables.
+pub(crate) const VERSION: i64 = 2;
 
 /// The whole schema.
 pub(crate) const SCRIPT: &str = include_str!("schema/freehold.sql");
@@ -81,7 +82,10 @@ pub(crate) fn check_version(tx: &mut Tx<'_>, url: &DatabaseUrl) -> Result<(), St
     if found == VERSION.to_string() {
         return Ok(());
     }
-    let (writer, snapshot) = (meta(tx, "written_by")?, meta(tx, "snapshot")?);
+    let (mut writer, snapshot) = (meta(tx, "written_by")?, meta(tx, "snapshot")?);
+    if writer.is_empty() {
+        writer = "before its first release".to_owned();
+    }
     Err(StoreError::UnknownSchema { url: url.to_string(), found, known: VERSION, writer, snapshot })
 }
 

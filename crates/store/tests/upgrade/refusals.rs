@@ -16,7 +16,7 @@ fn a_database_of_a_newer_program_is_refused_before_anything_is_written() {
     TestDatabase::each("newer", |url| {
         Store::open(&DatabaseUrl::parse(url).unwrap(), StoreOptions::default()).unwrap().close();
         LegacyDatabase::open(url, 0).sql(
-            "UPDATE freehold_meta SET value = '2' WHERE key = 'schema_version'; \
+            "UPDATE freehold_meta SET value = '3' WHERE key = 'schema_version'; \
              UPDATE freehold_meta SET value = '9.8.7' WHERE key = 'written_by'; \
              INSERT INTO freehold_meta (key, value) VALUES ('snapshot', '/backups/before.db')",
         );
@@ -31,8 +31,8 @@ fn a_database_of_a_newer_program_is_refused_before_anything_is_written() {
             assert_eq!(
                 refused.to_string(),
                 format!(
-                    "{parsed} has schema version \"2\", written by Freehold 9.8.7; this is Freehold {}, which knows \
-                     version 1. Nothing was changed: use the version that wrote it or a newer one, or go back to \
+                    "{parsed} has schema version \"3\", written by Freehold 9.8.7; this is Freehold {}, which knows \
+                     version 2. Nothing was changed: use the version that wrote it or a newer one, or go back to \
                      /backups/before.db",
                     env!("CARGO_PKG_VERSION")
                 )
