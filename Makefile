@@ -6,7 +6,7 @@
 run:
 	@scripts/run.sh
 
-# Runs every check; installs or asks for PostgreSQL and Chromium.
+# Runs every check; installs or asks for PostgreSQL, Chromium and Python.
 test:
 	@scripts/test.sh
 

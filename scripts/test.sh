@@ -2,9 +2,9 @@
 # `make test`: every check, the cheap ones first. Goes on after a failure, so that one run shows them all;
 # ends with `N passed, N failed`.
 #
-# Needs what building needs, and a PostgreSQL server and Chromium: found, or installed as root by apt-get, or
-# asked for. None of them is ever skipped. PostgreSQL runs for these tests only: in a temporary folder, on a
-# free port of the loopback interface, as an unprivileged user.
+# Needs what building needs, and a PostgreSQL server, Chromium and Python with venv (which checks the manifests for
+# Kubernetes): found, or installed as root by apt-get, or asked for. None of them is ever skipped. PostgreSQL runs
+# for these tests only: in a temporary folder, on a free port of the loopback interface, as an unprivileged user.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/requirements.sh
