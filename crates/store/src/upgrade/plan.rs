@@ -1,5 +1,6 @@
 //! What an upgrade would do, told before it does anything.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -219,10 +220,16 @@ impl fmt::Display for Plan {
             "  cleanup jobs  {:>6}   kept as they are, {} of a preview version removed",
             self.jobs_kept, self.jobs_removed
         )?;
-        if !self.unowned.is_empty() {
-            writeln!(f, "\nRecorded without an owner, and untouched on disk ({}):", self.unowned.len())?;
+        // Several rows may have said the same of a worktree.
+        let mut told = BTreeSet::new();
+        let mut records: Vec<_> = self.unowned.iter().collect();
+        records.retain(|record| {
+            told.insert((&record.reason, &record.worktree_id, &record.path, &record.branch))
+        });
+        if !records.is_empty() {
+            writeln!(f, "\nRecorded without an owner, and untouched on disk ({}):", records.len())?;
         }
-        for record in &self.unowned {
+        for record in records {
             writeln!(
                 f,
                 "  {reason:<22} {worktree}  {path}  {branch}",
