@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::holder;
+use super::plan::leave_nothing_beside;
+use crate::dialect::Database;
 use crate::{DatabaseUrl, StoreError};
 
 /// Finds the database of a Kandev home: where it is, or where very old versions kept it; none when there is no
@@ -16,19 +18,8 @@ pub fn find_database(home: &Path) -> Option<PathBuf> {
 /// Copies an SQLite database to a path where no file is; blocking. Fails while the program that made it runs, and
 /// leaves no file of its own beside the original.
 pub fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let _kept = holder::keep_out(&DatabaseUrl::Sqlite(from.to_owned()))?;
-    let beside = ["-wal", "-shm"].map(|suffix| {
-        let mut name = from.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    });
-    let were_there = [beside[0].exists(), beside[1].exists()];
-    let copied = crate::dialect::copy_database(from, to);
-    for (path, was_there) in beside.iter().zip(were_there) {
-        if !was_there {
-            // Reading makes them and cannot remove them; they hold nothing.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-    copied
+    let url = DatabaseUrl::Sqlite(from.to_owned());
+    let _kept = holder::keep_out(&url)?;
+    let database = Database::new(&url)?;
+    leave_nothing_beside(&database, &url, || crate::dialect::copy_database(from, to))
 }

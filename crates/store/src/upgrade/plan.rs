@@ -79,14 +79,19 @@ pub(super) fn of(
     url: &DatabaseUrl,
     resolutions: &Resolutions,
 ) -> Result<Plan, StoreError> {
+    leave_nothing_beside(database, url, || inspect(database, url, resolutions))
+}
+
+/// Reads an SQLite database and leaves no file beside it that was not there.
+pub(super) fn leave_nothing_beside<T>(database: &Database, url: &DatabaseUrl, read: impl FnOnce() -> T) -> T {
     let had_journal = has_journal(url);
-    let plan = inspect(database, url, resolutions);
+    let outcome = read();
     if !had_journal && has_journal(url) {
         // Reading made files beside the database; only a connection that may write removes them as it closes.
         // Where none can be opened they stay, and hold nothing.
         drop(database.connect(Mode::Write));
     }
-    plan
+    outcome
 }
 
 /// Whether the write-ahead log of an SQLite database is there, as it is while somebody works with it.
