@@ -49,11 +49,14 @@ pub(super) fn put_files(
 /// `objects/`.
 pub(super) fn put_staged(index: &[IndexEntry], root: &mut Folder, objects: &mut Objects, format: Format) {
     let empty = id_of(format, Kind::Blob, b"");
-    for entry in index.iter().filter(|entry| !entry.is_announced) {
+    for entry in index {
         if entry.id == empty {
             objects.add(empty, Kind::Blob, Vec::new());
         }
-        if entry.stage == 0 {
+        if entry.is_announced {
+            // A file announced with `git add --intent-to-add` has no content yet; its entry names the empty blob.
+            root.folder(b"objects").put(entry.id.to_string().as_bytes(), FILE, entry.id);
+        } else if entry.stage == 0 {
             // A folder that is one entry of a sparse index ends with a slash.
             let path = entry.path.strip_suffix(b"/").unwrap_or(&entry.path);
             root.folder(b"staged").put(path, entry.mode, entry.id);

@@ -115,3 +115,11 @@ proptest! {
         bench.round_trip();
     }
 }
+
+#[test]
+fn the_empty_blob_of_an_announced_file_comes_back_too() {
+    let bench = SealBench::new();
+    bench.write("announced", "not empty");
+    apply(&bench, &Step::Announce(PathBuf::from("announced")));
+    bench.round_trip();
+}
