@@ -225,15 +225,11 @@ pub fn claim_next(
     loop {
         let values = params![node.as_str(), now.plus_millis(lease_ms), now];
         let claimed = tx.row(&CLAIM, values, TABLE, |fields| Ok(read(fields)))?;
-        let (id, error) = match claimed {
-            Some(Err(StoreError::Corrupt { table, column, id, word })) => {
-                (id.clone(), StoreError::Corrupt { table, column, id, word })
-            }
-            claimed => return claimed.transpose(),
-        };
+        let Some(Err(error)) = claimed else { return claimed.transpose() };
+        let StoreError::Corrupt { id, .. } = &error else { return Err(error) };
         // It would be the next one for ever, and keep every other job waiting.
         tracing::error!(%error, "a cleanup job that cannot be read is left to a person");
-        if tx.execute(&PARK, params![error.to_string(), &id])? == 0 {
+        if tx.execute(&PARK, params![error.to_string(), id])? == 0 {
             return Err(error);
         }
     }

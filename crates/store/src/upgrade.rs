@@ -13,7 +13,6 @@ mod election;
 mod evidence;
 mod holder;
 mod import;
-mod keep;
 mod plan;
 mod shape;
 mod snapshot;
@@ -116,7 +115,9 @@ fn initialise_here(url: &DatabaseUrl, request: &Initialise<'_>) -> Result<Initia
     let found = plan.shape;
     if found.is_usable() {
         request.resolutions.check(&[])?;
-        schema::establish(&database, url)?;
+        if found == Shape::Fresh {
+            schema::establish(&database, url)?;
+        }
         return Ok(Initialised { found, upgrade: None });
     }
     if !request.may_upgrade {
@@ -149,13 +150,14 @@ fn upgrade(
         let outcome = run_on(&mut connection, Mode::Write, |tx| {
             schema::keep_others_out(tx)?;
             let catalog = Catalog::read(tx)?;
-            if shape::detect(tx, url, &catalog)?.is_usable() {
+            let shape = shape::detect(tx, url, &catalog)?;
+            if shape.is_usable() {
                 return Ok(Attempt::DoneByAnother);
             }
             if tx.data_version()? != version {
                 return Ok(Attempt::Changed);
             }
-            run(tx, url, request, &catalog, path.clone()).map(Attempt::Done)
+            run(tx, url, request, (&catalog, shape), path.clone()).map(Attempt::Done)
         });
         match outcome {
             Ok(Attempt::Done(upgraded)) => {
@@ -198,14 +200,13 @@ fn run(
     tx: &mut Tx<'_>,
     url: &DatabaseUrl,
     request: &Initialise<'_>,
-    catalog: &Catalog,
+    (catalog, shape): (&Catalog, Shape),
     snapshot: Option<PathBuf>,
 ) -> Result<Box<Upgraded>, StoreError> {
     let script = Script::read(schema::SCRIPT);
     lock_tables(tx, url, catalog)?;
     refuse_views(tx)?;
     let before = validate::count_rows(tx, catalog)?;
-    let shape = shape::detect(tx, url, catalog)?;
     let (evidence, outcome) = elect(tx, catalog, shape, &request.resolutions)?;
     request.resolutions.check(&outcome.asked)?;
     if !outcome.open.is_empty() {
@@ -262,7 +263,7 @@ fn elect(
 ) -> Result<(Evidence, Outcome), StoreError> {
     let evidence = evidence::read(tx, catalog)?;
     let decide = |resolutions: &Resolutions| match shape {
-        Shape::Normalised if keep::is_sound(&evidence) => keep::as_it_is(&evidence, resolutions),
+        Shape::Normalised if election::is_sound(&evidence) => election::as_it_is(&evidence, resolutions),
         _ => election::elect(&evidence, resolutions),
     };
     let mut outcome = decide(resolutions);

@@ -7,6 +7,7 @@
 //! Equal claims of two tasks, or in two slots of one environment, are never decided here: a person is asked.
 
 mod claims;
+mod keep;
 mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ use super::evidence::{Evidence, Place};
 use claims::{Claim, Claims, Rank};
 
 pub(super) use claims::Source;
+pub(super) use keep::{as_it_is, is_sound};
 pub(super) use outcome::{Outcome, OwnedRepo, OwnedWorkspace, Reason, Unowned};
 
 /// A task, a repository and a branch slug.

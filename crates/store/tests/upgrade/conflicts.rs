@@ -64,15 +64,7 @@ const CASES: [Case; 8] = [
     Case {
         name: "two tasks with rows of environments",
         revision: Revision::Hybrid,
-        make: |old| {
-            for (task, row) in [("a", "x"), ("b", "y")] {
-                let environment = format!("of-{task}");
-                old.task(task)
-                    .environment(&environment, task)
-                    .environment_repo(&environment, "w")
-                    .with("id", row);
-            }
-        },
+        make: two_owners,
         kind: ConflictKind::Owner,
         id: "owner:w",
         answers: &[("x", &["a/ w /worktrees/w"], &[]), ("y", &["b/ w /worktrees/w"], &[])],
@@ -127,15 +119,7 @@ const CASES: [Case; 8] = [
     Case {
         name: "two owners in a normalised database",
         revision: Revision::Normalised,
-        make: |old| {
-            for (task, row) in [("a", "x"), ("b", "y")] {
-                let environment = format!("of-{task}");
-                old.task(task)
-                    .environment(&environment, task)
-                    .environment_repo(&environment, "w")
-                    .with("id", row);
-            }
-        },
+        make: two_owners,
         kind: ConflictKind::Owner,
         id: "owner:w",
         answers: &[
@@ -303,4 +287,12 @@ fn several_questions_are_asked_at_once_and_one_that_is_left_open_stops_the_upgra
         upgrade_with(url, &[&answers[..], &["owner:worktree-of-c=of-c"]].concat()).unwrap();
         assert_eq!(rows(url, "SELECT count(*) FROM upgrade_decisions"), ["3"]);
     });
+}
+
+/// Two tasks whose environments each have a row of the one worktree.
+fn two_owners(old: &mut LegacyDatabase) {
+    for (task, row) in [("a", "x"), ("b", "y")] {
+        let environment = format!("of-{task}");
+        old.task(task).environment(&environment, task).environment_repo(&environment, "w").with("id", row);
+    }
 }

@@ -3,7 +3,7 @@
 
 use freehold_domain::clock::Timestamp;
 
-use crate::value::{Value, params};
+use crate::value::Value;
 use crate::{StoreError, Tx};
 
 /// The columns that Freehold reads, by table; of the cleanup jobs none, as those stay as they are.
@@ -59,7 +59,7 @@ fn mend_column(
             }
         };
         let sql = format!("UPDATE {table} SET {column} = $1 WHERE id = $2");
-        tx.execute_text(&sql, &[value, params![&id][0].clone()])?;
+        tx.execute_text(&sql, &[value, Value::from(&id)])?;
     }
     Ok(())
 }

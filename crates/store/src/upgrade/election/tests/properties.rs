@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::written::at;
 use crate::upgrade::conflict::{InvalidResolution, Resolutions};
+use crate::upgrade::election::keep;
 use crate::upgrade::election::{Outcome, elect};
 use crate::upgrade::evidence::{Environment, Evidence, Life, Place, Repo, Session, SessionWorktree};
-use crate::upgrade::keep;
 
 /// More rounds of questions than so few rows can raise.
 const ROUNDS: usize = 40;
