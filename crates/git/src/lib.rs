@@ -37,7 +37,7 @@ pub use removal::{
 pub use repository::RepositoryInfo;
 pub use seal::{
     LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored, Seal,
-    SealError, SealLimits, SealRequest, SealedFile, SealedKind,
+    SealError, SealLimits, SealRequest, SealedFile, SealedKind, SealedWorktree,
 };
 pub use status::WorktreeStatus;
 pub use worktree::{ListedWorktree, WorktreeIdentity, WorktreePlan};

@@ -3,21 +3,23 @@
 //! Terms: a *finding* is something that would be lost, or a reason to doubt that a directory is the one that
 //! was recorded. A worktree without findings is *safe*.
 //!
-//! Order, each step repeatable after a crash before or after it: take the lock of the repository; look again;
-//! move the directory into the trash folder, which is one rename and makes the path free at once; remove the
-//! one registration; unlink the trash without following a link or crossing into another file system; treat the
-//! branch by the policy, by compare-and-swap; look whether all of it is gone.
+//! Order, each step repeatable after a crash before or after it: take the lock of the repository; put back what
+//! an interrupted removal moved away; look again; move the directory into the trash folder, which is one rename
+//! and makes the path free at once; look once more, where nobody finds the directory by its path, and put it back
+//! when anything changed; remove the one registration; unlink the trash without following a link or crossing into
+//! another file system; treat the branch by the policy, by compare-and-swap; look whether all of it is gone.
 //!
 //! Invariant: a failed step stops the removal. There is no stronger tool to fall back on: no force, no prune of
 //! other registrations, no removal of a directory that could not be identified.
 
 use std::path::{Path, PathBuf};
 
-use crate::{Git, GitError, HeadState, Oid, SealError};
+use crate::{Git, GitError, HeadState, LeftOutReason, Oid, SealError, SealedWorktree};
 
 mod assess;
 mod checkout;
 mod commits;
+mod in_use;
 mod purge;
 mod remove;
 mod restoration;
@@ -45,14 +47,33 @@ impl Remover {
 
     /// Tells what a removal would lose; changes nothing and takes no lock, so that a dialog can ask.
     pub fn assess(git: &Git, target: &RemovalTarget) -> Result<Assessment, GitError> {
-        Ok(assess::assess(git, target)?.assessment)
+        Ok(assess::assess(git, target, None)?.assessment)
     }
 
     /// Removes a worktree when nothing is lost by it; otherwise changes nothing and says what is at stake.
     pub fn remove(&self, target: &RemovalTarget) -> Result<RemovalOutcome, RemovalError> {
         let common_dir = self.git.common_dir(&target.repo)?;
         let lock = self.git.lock_repository(&common_dir)?;
-        remove::remove(&self.git, target, &lock)
+        remove::remove(&self.git, target, None, &lock)
+    }
+
+    /// Puts a worktree back that a removal moved away without having looked at it once more; tells whether it did.
+    pub fn put_back(&self, target: &RemovalTarget) -> Result<bool, GitError> {
+        let common_dir = self.git.common_dir(&target.repo)?;
+        let lock = self.git.lock_repository(&common_dir)?;
+        remove::put_back(target, &lock)
+    }
+
+    /// Removes a worktree whose work is in a seal. It must still be as it was sealed, before and after it was
+    /// moved away; otherwise it stays, or comes back, and the error says what changed.
+    pub fn remove_sealed(
+        &self,
+        target: &RemovalTarget,
+        sealed: &SealedWorktree,
+    ) -> Result<RemovalOutcome, RemovalError> {
+        let common_dir = self.git.common_dir(&target.repo)?;
+        let lock = self.git.lock_repository(&common_dir)?;
+        remove::remove(&self.git, target, Some(sealed), &lock)
     }
 
     /// Removes a seal that still is the given commit; tells whether it was there. What it held is gone with it.
@@ -86,6 +107,8 @@ pub struct RemovalTarget {
     /// Whether nobody could work in it, because its creation failed: it may be half made, and files that are as
     /// in the base commit are no work.
     pub never_exposed: bool,
+    /// What a person agreed to lose, as it was found; it counts only as long as exactly that is found.
+    pub accepted: Vec<Finding>,
 }
 
 /// What was true when a worktree was made.
@@ -104,7 +127,8 @@ pub struct ExpectedIdentity {
 pub enum BranchPolicy {
     /// It stays, and with it its commits.
     Keep,
-    /// It goes when another branch, a tag or a remote branch has all its commits; otherwise they are a finding.
+    /// It goes when another branch, a tag, a remote branch or the seal has all its commits. Otherwise they are a
+    /// finding, or, where the worktree is sealed, the branch stays.
     RemoveIfFoundElsewhere,
 }
 
@@ -160,8 +184,30 @@ pub enum FindingKind {
     Occupied,
     /// A person locked the worktree.
     Locked,
+    /// Programs still work inside.
+    InUse,
+    /// Files that a seal does not hold: too large, or not to be read.
+    Unsealed,
     /// The state could not be found out.
     Unknown,
+}
+
+impl FindingKind {
+    /// Whether a seal holds all of what such a finding names.
+    #[must_use]
+    pub const fn is_sealable(self) -> bool {
+        matches!(
+            self,
+            Self::Uncommitted | Self::Untracked | Self::Ignored | Self::Commits | Self::OperationInProgress
+        )
+    }
+
+    /// Whether a person may agree to lose what such a finding names. The others are doubts, which no agreement
+    /// settles.
+    #[must_use]
+    pub const fn is_discardable(self) -> bool {
+        self.is_sealable() || matches!(self, Self::NestedRepository | Self::Unsealed)
+    }
 }
 
 /// Something that would be lost, or a reason for doubt.
@@ -186,6 +232,17 @@ impl Finding {
         items.sort();
         items.truncate(MAX_ITEMS);
         Self { kind, items, total, detail: detail.into() }
+    }
+
+    /// What a seal left out although it may be work. Repositories inside and other file systems are found by an
+    /// assessment too, and named there.
+    #[must_use]
+    pub fn unsealed(sealed: &SealedWorktree) -> Option<Self> {
+        let reasons = [LeftOutReason::TooLarge, LeftOutReason::OverTotal, LeftOutReason::Unreadable];
+        let left_out = sealed.seal.unsealed_work().filter(|left| reasons.contains(&left.reason));
+        let items: Vec<String> = left_out.map(|left| left.path.to_string_lossy().into_owned()).collect();
+        let detail = "Files are too large to be sealed, or may not be read.";
+        (!items.is_empty()).then(|| Self::new(FindingKind::Unsealed, items, detail))
     }
 
     /// What could not be found out is never taken for clean.
@@ -213,6 +270,12 @@ pub enum RemovalError {
     /// Something would be lost; nothing was changed.
     #[error("work would be lost: {}", details(.0))]
     AtStake(Assessment),
+    /// The worktree is not as it was sealed; it stayed, or was put back.
+    #[error("{} changed after it was sealed; nothing was removed", path.display())]
+    Changed {
+        /// The first file that differs, relative to the top of the worktree.
+        path: PathBuf,
+    },
     /// Git or the file system refused; a repetition continues where it stopped.
     #[error(transparent)]
     Git(#[from] GitError),

@@ -30,6 +30,9 @@ mod restore;
 mod state;
 mod take;
 mod tree;
+mod witness;
+
+pub use witness::SealedWorktree;
 
 /// Where the refs of seals are.
 const SPACE: &str = "refs/freehold/seals/";
@@ -364,6 +367,11 @@ impl Git {
     /// Copies everything in a worktree into the repository and gives the copy a name, under the lock of the
     /// repository. Taken again with nothing changed, it answers with the seal that is there.
     pub fn seal(&self, request: &SealRequest) -> Result<Seal, SealError> {
+        self.seal_for_removal(request).map(|sealed| sealed.seal)
+    }
+
+    /// As [`Git::seal`]; the answer is what a removal of the worktree asks for.
+    pub fn seal_for_removal(&self, request: &SealRequest) -> Result<SealedWorktree, SealError> {
         take::seal(self, request)
     }
 
@@ -397,6 +405,17 @@ impl Git {
     /// a restoration that was cut short is undone first.
     pub fn restore_seal(&self, request: &RestoreRequest) -> Result<Restored, RestoreError> {
         restore::restore(self, request)
+    }
+
+    /// Looks whether the worktree at a path was restored from a seal, as one of an attempt that could not say so
+    /// any more. Whoever worked in it since may have changed anything.
+    pub fn find_restored(
+        &self,
+        repo: &Path,
+        path: &Path,
+        id: &str,
+    ) -> Result<Option<Restored>, RestoreError> {
+        restore::found(self, repo, path, id)
     }
 }
 

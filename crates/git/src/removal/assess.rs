@@ -8,7 +8,7 @@ use super::commits::{BranchFate, branch_fate, private_commits};
 use super::{Assessment, BranchPolicy, Finding, FindingKind, Presence, RemovalTarget, checkout, target};
 use crate::head::operation_in_progress;
 use crate::registration::{self, INITIALIZING, Occupant, Registration};
-use crate::{Git, GitError, HeadState};
+use crate::{Git, GitError, HeadState, SealedWorktree};
 
 /// An assessment, and what the removal needs to know beyond it.
 #[derive(Debug)]
@@ -22,7 +22,11 @@ pub(super) struct Look {
 }
 
 /// Looks at the target; changes nothing.
-pub(super) fn assess(git: &Git, target: &RemovalTarget) -> Result<Look, GitError> {
+pub(super) fn assess(
+    git: &Git,
+    target: &RemovalTarget,
+    sealed: Option<&SealedWorktree>,
+) -> Result<Look, GitError> {
     target::guard(git, target)?;
     let common_dir = git.common_dir(&target.repo)?;
     let mut look = Look {
@@ -50,8 +54,19 @@ pub(super) fn assess(git: &Git, target: &RemovalTarget) -> Result<Look, GitError
             look.registration = registration;
         }
     }
-    judge(git, target, &common_dir, &mut look);
+    judge(git, target, &common_dir, sealed, &mut look);
+    let is_settled = |finding: &Finding| {
+        let is_held = sealed.is_some() && finding.kind.is_sealable() && finding.kind != FindingKind::Commits;
+        is_held
+            || (finding.kind.is_discardable() && target.accepted.iter().any(|given| is_same(given, finding)))
+    };
+    look.assessment.findings.retain(|finding| !is_settled(finding));
     Ok(look)
+}
+
+/// Whether exactly what a person agreed to lose was found.
+fn is_same(given: &Finding, found: &Finding) -> bool {
+    (given.kind, &given.items, given.total) == (found.kind, &found.items, found.total)
 }
 
 /// What is at the path, judged by the recorded identity.
@@ -90,7 +105,7 @@ fn identify(target: &RemovalTarget, common_dir: &Path) -> Result<Place, GitError
 
 /// The one registration that is the target's although no directory leads to it: it names the path, or it is
 /// the recorded one and lost its name in a removal that was cut short.
-fn remaining_registration(
+pub(super) fn remaining_registration(
     target: &RemovalTarget,
     common_dir: &Path,
 ) -> Result<Option<Registration>, GitError> {
@@ -105,7 +120,14 @@ fn remaining_registration(
 }
 
 /// Adds every finding; what cannot be read is one too.
-fn judge(git: &Git, target: &RemovalTarget, common_dir: &Path, look: &mut Look) {
+fn judge(
+    git: &Git,
+    target: &RemovalTarget,
+    common_dir: &Path,
+    sealed: Option<&SealedWorktree>,
+    look: &mut Look,
+) {
+    let seal = sealed.map(|sealed| &sealed.seal.commit);
     let findings = &mut look.assessment.findings;
     let mut keep = |looked: Result<Vec<Finding>, GitError>| match looked {
         Ok(found) => findings.extend(found),
@@ -121,7 +143,7 @@ fn judge(git: &Git, target: &RemovalTarget, common_dir: &Path, look: &mut Look) 
                     Some(HeadState::Detached { tip }) => Some(tip),
                     _ => None,
                 };
-                let private = head.as_ref().map(|_| private_commits(git, &registration.dir, detached));
+                let private = head.as_ref().map(|_| private_commits(git, &registration.dir, detached, seal));
                 keep(private.transpose().map(|finding| finding.flatten().into_iter().collect()));
                 look.assessment.head = head;
             }
@@ -145,8 +167,9 @@ fn judge(git: &Git, target: &RemovalTarget, common_dir: &Path, look: &mut Look) 
             Err(error) => findings.push(Finding::unknown(&error)),
         }
     }
-    match fate_of_branch(git, target, look.registration.as_ref()) {
-        Ok(BranchFate::WouldLose(finding)) => findings.push(finding),
+    findings.extend(sealed.and_then(Finding::unsealed));
+    match fate_of_branch(git, target, look.registration.as_ref(), sealed) {
+        Ok(BranchFate::WouldLose(_, finding)) => findings.push(finding),
         Ok(fate) => look.branch = fate,
         Err(error) => findings.push(Finding::unknown(&error)),
     }
@@ -193,6 +216,7 @@ pub(super) fn fate_of_branch(
     git: &Git,
     target: &RemovalTarget,
     own: Option<&Registration>,
+    sealed: Option<&SealedWorktree>,
 ) -> Result<BranchFate, GitError> {
     if target.branch_policy == BranchPolicy::Keep {
         return Ok(BranchFate::Stays);
@@ -204,7 +228,17 @@ pub(super) fn fate_of_branch(
     if is_elsewhere {
         return Ok(BranchFate::Stays);
     }
-    branch_fate(git, &target.repo, &target.branch, target.base.as_ref().filter(|_| target.never_exposed))
+    let known = target.base.as_ref().filter(|_| target.never_exposed);
+    match (branch_fate(git, &target.repo, &target.branch, known)?, sealed) {
+        (BranchFate::WouldLose(tip, finding), Some(sealed)) => {
+            // A restoration brings back the branch that was checked out. The commits of any other are safe as
+            // long as it stays, and who closes a task is not asked about a branch that can stay.
+            let restored = HeadState::Branch { name: target.branch.clone(), tip: Some(tip.clone()) };
+            drop(finding);
+            Ok(if sealed.seal.head == restored { BranchFate::Goes(tip) } else { BranchFate::Stays })
+        }
+        (fate, _) => Ok(fate),
+    }
 }
 
 /// Where the directory of the target goes before it is unlinked; found again after a crash by its name alone.

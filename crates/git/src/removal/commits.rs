@@ -15,8 +15,8 @@ pub(super) enum BranchFate {
     Stays,
     /// It goes, as long as its newest commit is still this one.
     Goes(Oid),
-    /// It would lose commits.
-    WouldLose(Finding),
+    /// From this newest commit on it would lose commits.
+    WouldLose(Oid, Finding),
 }
 
 /// Judges a branch that the policy would remove. On a branch that was made by an attempt that failed, the base
@@ -33,8 +33,8 @@ pub(super) fn branch_fate(
         return Ok(BranchFate::Goes(tip));
     }
     let detail = format!("The branch {branch} has commits that no other branch, tag or remote branch has.");
-    Ok(match unnamed(git, repo, &[tip.as_str()], Some(branch), detail)? {
-        Some(finding) => BranchFate::WouldLose(finding),
+    Ok(match unnamed(git, repo, &[tip.as_str()], Some(branch), None, detail)? {
+        Some(finding) => BranchFate::WouldLose(tip, finding),
         None => BranchFate::Goes(tip),
     })
 }
@@ -45,26 +45,28 @@ pub(super) fn private_commits(
     git: &Git,
     registration: &Path,
     detached: Option<&Oid>,
+    seal: Option<&Oid>,
 ) -> Result<Option<Finding>, GitError> {
     let detail = "Commits were made that no branch, tag or remote branch has.";
     let mut positive = vec!["--glob=refs/worktree/*"];
     positive.extend(detached.map(Oid::as_str));
-    unnamed(git, registration, &positive, None, detail.to_owned())
+    unnamed(git, registration, &positive, None, seal, detail.to_owned())
 }
 
-/// A finding of the commits that can be reached from the given ones and from no ref that stays.
+/// A finding of the commits that can be reached from the given ones and from no ref or seal that stays.
 fn unnamed(
     git: &Git,
     dir: &Path,
     positive: &[&str],
     without_branch: Option<&str>,
+    seal: Option<&Oid>,
     detail: String,
 ) -> Result<Option<Finding>, GitError> {
     let excluded = without_branch.map(|branch| format!("--exclude={branch}"));
     let refs = ["--branches", "--tags", "--remotes"];
     let walk = |options: &[&str]| {
         let command = git.read("looking for commits without a branch in", dir).arg("rev-list").args(options);
-        command.args(positive).arg("--not").args(&excluded).args(refs).stdout()
+        command.args(positive).arg("--not").args(&excluded).args(refs).args(seal.map(Oid::as_str)).stdout()
     };
     let count = walk(&["--count"])?;
     let total: u64 = String::from_utf8_lossy(&count).trim().parse().unwrap_or(u64::MAX);

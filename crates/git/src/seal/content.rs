@@ -41,10 +41,36 @@ pub(super) struct Item {
 }
 
 /// The files of a worktree at one moment.
+#[derive(Debug)]
 pub(super) struct Content {
     pub(super) items: Vec<Item>,
     /// What is left out, with its size.
     pub(super) left_out: Vec<(Vec<u8>, Option<u64>, LeftOutReason)>,
+}
+
+impl Content {
+    /// The first file that has another content than was sealed although its times do not show it.
+    pub(super) fn changed_item(
+        &self,
+        top: &Path,
+        format: Format,
+        look: &Look,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let mut buffer = vec![0; CHUNK];
+        for item in self.items.iter().filter(|item| item.is_fresh) {
+            let path = top.join(path_from_bytes(&item.path));
+            let is_same = match look.found.get(&item.path) {
+                Some(Found::File(stat)) => {
+                    matches!(hash_file(&path, stat, format, &mut buffer)?, Hashed::Id(id) if id == item.id)
+                }
+                _ => false,
+            };
+            if !is_same {
+                return Ok(Some(item.path.clone()));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// What is to be read, and how it is judged.
@@ -236,24 +262,6 @@ impl Sources<'_> {
             target,
             is_fresh,
         }
-    }
-
-    /// The first file that has another content than was sealed although its times do not show it.
-    pub(super) fn changed_item(&self, content: &Content, look: &Look) -> Result<Option<Vec<u8>>, GitError> {
-        let mut buffer = vec![0; CHUNK];
-        for item in content.items.iter().filter(|item| item.is_fresh) {
-            let path = self.request.path.join(path_from_bytes(&item.path));
-            let is_same = match look.found.get(&item.path) {
-                Some(Found::File(stat)) => {
-                    matches!(hash_file(&path, stat, self.format, &mut buffer)?, Hashed::Id(id) if id == item.id)
-                }
-                _ => false,
-            };
-            if !is_same {
-                return Ok(Some(item.path.clone()));
-            }
-        }
-        Ok(None)
     }
 }
 

@@ -13,7 +13,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::read::{self, Leaf, Stored};
-use super::{RestoreBranch, RestoreError, RestoreRequest, Restored, SealError, reference};
+use super::state::{RESTORED_FROM, read_if_present};
+use super::{RestoreBranch, RestoreError, RestoreRequest, Restored, Seal, SealError, reference};
 use crate::lock::RepositoryLock;
 use crate::registration::{self, Occupant, Registration, settled};
 use crate::{Git, GitError, HeadState, failpoint, removal};
@@ -214,22 +215,42 @@ impl Restoration<'_> {
 
     fn restored(&self) -> Result<Restored, RestoreError> {
         let path = &self.request.path;
-        match registration::occupant(self.lock.common_dir(), path)? {
-            Occupant::Worktree(registration, metadata) => Ok(Restored {
-                path: path.clone(),
-                common_dir: self.lock.common_dir().to_owned(),
-                head: self.git.head(&registration.dir)?,
-                registration: registration.name,
-                device: metadata.dev(),
-                inode: metadata.ino(),
-                seal: self.stored.seal.clone(),
-            }),
-            _ => {
-                let by = "it is not the restored worktree".to_owned();
-                Err(GitError::Occupied { path: path.clone(), by }.into())
-            }
-        }
+        let found = found_at(self.git, self.lock.common_dir(), path, &self.stored.seal)?;
+        found.ok_or_else(|| {
+            let by = "it is not the restored worktree".to_owned();
+            GitError::Occupied { path: path.clone(), by }.into()
+        })
     }
+}
+
+/// The worktree at a path, when it was made from the seal.
+pub(super) fn found(git: &Git, repo: &Path, path: &Path, id: &str) -> Result<Option<Restored>, RestoreError> {
+    let stored = read::find(git, repo, id)?;
+    found_at(git, &git.common_dir(repo)?, path, &stored.seal)
+}
+
+fn found_at(
+    git: &Git,
+    common_dir: &Path,
+    path: &Path,
+    seal: &Seal,
+) -> Result<Option<Restored>, RestoreError> {
+    let Occupant::Worktree(registration, metadata) = registration::occupant(common_dir, path)? else {
+        return Ok(None);
+    };
+    let mark = read_if_present(&registration.dir.join(RESTORED_FROM))?;
+    if mark.as_deref() != Some(seal.id.as_bytes()) {
+        return Ok(None);
+    }
+    Ok(Some(Restored {
+        path: path.to_owned(),
+        common_dir: common_dir.to_owned(),
+        head: git.head(&registration.dir)?,
+        registration: registration.name,
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        seal: seal.clone(),
+    }))
 }
 
 fn absent(error: std::io::Error) -> std::io::Result<()> {

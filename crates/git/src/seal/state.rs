@@ -12,7 +12,11 @@ use crate::{Git, GitError};
 
 /// What belongs to the registration as such and is made anew, is kept elsewhere in the seal, or is not the
 /// worktree's.
-const OWN: [&str; 7] = ["HEAD", "commondir", "gitdir", "index", "locked", "modules", "reftable"];
+const OWN: [&str; 8] =
+    ["HEAD", "commondir", "gitdir", "index", "locked", "modules", "reftable", RESTORED_FROM];
+
+/// The file in which a restored registration names its seal.
+pub(super) const RESTORED_FROM: &str = "freehold-restored-from";
 
 /// Files that name a branch to which an operation in progress goes back.
 const PARKED: [&str; 3] = ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"];

@@ -15,6 +15,7 @@ use super::pack::Objects;
 use super::path_text::PathText;
 use super::state::{self, StateFiles};
 use super::tree::{FILE, Folder, SUBMODULE, TREE};
+use super::witness::{SealedWorktree, Witness};
 use super::{Seal, SealError, SealRequest, SealedKind, read, reference};
 use crate::command::path_from_bytes;
 use crate::head::operation_in_progress;
@@ -30,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The most commits that are kept alive beside HEAD.
 const MAX_PARENTS: usize = 1_000;
 
-pub(super) fn seal(git: &Git, request: &SealRequest) -> Result<Seal, SealError> {
+pub(super) fn seal(git: &Git, request: &SealRequest) -> Result<SealedWorktree, SealError> {
     let reference = reference(&request.id)?;
     if !request.path.is_absolute() {
         return Err(GitError::RelativePath { path: request.path.clone() }.into());
@@ -57,7 +58,7 @@ pub(super) fn seal(git: &Git, request: &SealRequest) -> Result<Seal, SealError> 
     let mut trusts_index = true;
     for number in 1..=ATTEMPTS {
         match attempt.run(trusts_index) {
-            Ok(Outcome::Sealed(seal)) => return Ok(*seal),
+            Ok(Outcome::Sealed(sealed)) => return Ok(*sealed),
             Ok(Outcome::Changed(path)) => changed = path,
             // The index may speak of a file as it was under attributes of the past: read every file.
             Err(SealError::Unverified { .. }) if trusts_index => {
@@ -75,7 +76,7 @@ pub(super) fn seal(git: &Git, request: &SealRequest) -> Result<Seal, SealError> 
 }
 
 enum Outcome {
-    Sealed(Box<Seal>),
+    Sealed(Box<SealedWorktree>),
     /// This changed meanwhile.
     Changed(Vec<u8>),
 }
@@ -92,11 +93,22 @@ struct Attempt<'a> {
 
 /// What the registration says at one moment.
 #[derive(Debug, PartialEq, Eq)]
-struct Record {
+pub(super) struct Record {
     head: HeadState,
     index: Option<Vec<u8>>,
     state: StateFiles,
     refs: Vec<WorktreeRef>,
+}
+
+impl Record {
+    pub(super) fn read(git: &Git, registration: &Path) -> Result<Self, GitError> {
+        Ok(Self {
+            head: git.head(registration)?,
+            index: state::read_if_present(&registration.join("index"))?,
+            state: state::files(registration)?,
+            refs: state::refs(git, registration)?,
+        })
+    }
 }
 
 /// What is known when everything was read and nothing is written.
@@ -113,7 +125,7 @@ struct Draft {
 
 impl Attempt<'_> {
     fn run(&self, trusts_index: bool) -> Result<Outcome, SealError> {
-        let record = self.record()?;
+        let record = Record::read(self.git, self.registration)?;
         let (format, converts) = self.settings(&record)?;
         let written = std::fs::metadata(self.registration.join("index"));
         let index_written = written.ok().map(|metadata| Stat::from(&metadata).mtime);
@@ -166,22 +178,15 @@ impl Attempt<'_> {
         if let Some(path) = look.difference(&again) {
             return Ok(Outcome::Changed(path));
         }
-        if let Some(path) = sources.changed_item(&draft.content, &again)? {
+        if let Some(path) = draft.content.changed_item(&self.request.path, format, &again)? {
             return Ok(Outcome::Changed(path));
         }
-        if self.record()? != draft.record {
+        if Record::read(self.git, self.registration)? != draft.record {
             return Ok(Outcome::Changed(b".git".to_vec()));
         }
-        self.publish(&draft, &commit).map(|seal| Outcome::Sealed(Box::new(seal)))
-    }
-
-    fn record(&self) -> Result<Record, GitError> {
-        Ok(Record {
-            head: self.git.head(self.registration)?,
-            index: state::read_if_present(&self.registration.join("index"))?,
-            state: state::files(self.registration)?,
-            refs: state::refs(self.git, self.registration)?,
-        })
+        let seal = self.publish(&draft, &commit)?;
+        let witness = Witness::new(&known, again, draft.record, draft.content, format);
+        Ok(Outcome::Sealed(Box::new(SealedWorktree::new(seal, witness))))
     }
 
     /// How objects are named, and whether a setting lets Git change bytes on their way into the index.

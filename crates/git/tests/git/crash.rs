@@ -27,6 +27,7 @@ fn attempted(world: &World) -> RemovalTarget {
         managed_root: world.root(),
         branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
         never_exposed: true,
+        accepted: Vec::new(),
     }
 }
 
@@ -43,6 +44,29 @@ fn a_creation_that_died_is_taken_back_whole() {
         // The name and the path are free again.
         world.add("a");
     }
+}
+
+#[test]
+fn what_a_removal_only_moved_away_is_put_back_with_what_came_into_it() {
+    let world = World::new();
+    let identity = world.add("a");
+    let target = world.target("a", &identity);
+    die_at(&world, "git.removal.moved", "crash::part_removes");
+    assert!(!target.path.exists());
+    let entry = world.root().join(".trash").read_dir().unwrap().next().unwrap().unwrap().path();
+    std::fs::write(entry.join("late.txt"), "written by a program that was still there").unwrap();
+    let remover = Remover::new(world.git.clone());
+    match remover.remove(&target) {
+        Err(freehold_git::RemovalError::AtStake(assessment)) => {
+            assert_eq!(assessment.findings[0].items, ["late.txt"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(target.path.join("late.txt").exists() && !world.root().join(".trash").exists());
+    assert!(!remover.put_back(&target).unwrap(), "there is nothing to put back any more");
+    std::fs::remove_file(target.path.join("late.txt")).unwrap();
+    remover.remove(&target).unwrap();
+    assert!(!target.path.exists() && world.registrations().is_empty());
 }
 
 #[test]
@@ -94,6 +118,7 @@ fn inherited(repo: PathBuf, root: &Path) -> RemovalTarget {
         managed_root: root.join("a"),
         branch_policy: BranchPolicy::Keep,
         never_exposed: false,
+        accepted: Vec::new(),
     }
 }
 
@@ -151,6 +176,7 @@ fn part_removes() {
         managed_root: home.join("workspaces"),
         branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
         never_exposed: false,
+        accepted: Vec::new(),
     };
     Remover::new(git).remove(&target).unwrap();
 }

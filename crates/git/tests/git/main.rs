@@ -11,6 +11,7 @@ mod lock;
 mod removal;
 mod removal_half_made;
 mod removal_identity;
+mod removal_sealed;
 mod repository;
 mod seal;
 mod seal_bench;

@@ -23,6 +23,7 @@ impl Attempt {
         let target = RemovalTarget {
             expected: None,
             never_exposed: true,
+            accepted: Vec::new(),
             branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
             ..world.target("a", &identity)
         };

@@ -129,6 +129,7 @@ fn repositories_and_folders_around_them_are_never_removed() {
                 managed_root: managed_root.to_owned(),
                 expected: None,
                 never_exposed: true,
+                accepted: Vec::new(),
                 ..world.target("a", &a)
             };
             let before = (snapshot(world.repo.path()), snapshot(&world.root()));

@@ -113,7 +113,7 @@ impl SealBench {
         let index = std::fs::read(registration.join("index")).ok();
         let mut state = BTreeMap::new();
         for (name, (_, content)) in tree(&registration) {
-            let own = ["HEAD", "commondir", "gitdir", "index", "reftable"];
+            let own = ["HEAD", "commondir", "gitdir", "index", "reftable", "freehold-restored-from"];
             if !own.iter().any(|own| name.starts_with(own)) && registration.join(&name).is_file() {
                 state.insert(name, content);
             }

@@ -255,3 +255,17 @@ fn make_tree(bench: &SealBench, lines: &str) -> String {
     std::fs::write(&file, bytes).unwrap();
     bench.world.repo.git(&["hash-object", "-w", "-t", "tree", "--literally", file.to_str().unwrap()])
 }
+
+#[test]
+fn a_restored_worktree_tells_from_which_seal_it_is() {
+    let bench = SealBench::new();
+    bench.seal();
+    let (repo, path) = (bench.world.repo.path(), &bench.path);
+    assert_eq!(bench.world.git.find_restored(repo, path, "one").unwrap(), None, "it is the original");
+    bench.destroy();
+    let restored = bench.restore();
+    assert_eq!(bench.world.git.find_restored(repo, path, "one").unwrap(), Some(restored));
+    let second = SealRequest { id: "two".into(), ..bench.request() };
+    bench.world.git.seal(&second).unwrap();
+    assert_eq!(bench.world.git.find_restored(repo, path, "two").unwrap(), None);
+}

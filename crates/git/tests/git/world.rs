@@ -67,6 +67,7 @@ impl World {
             managed_root: self.root(),
             branch_policy: BranchPolicy::Keep,
             never_exposed: false,
+            accepted: Vec::new(),
         }
     }
 

@@ -65,6 +65,8 @@ pub(super) fn write(
         std::fs::create_dir_all(parent).map_err(GitError::io("making the folder", parent))?;
         std::fs::write(&path, bytes).map_err(GitError::io("writing", &path))
     })?;
+    let mark = dir.join(state::RESTORED_FROM);
+    std::fs::write(&mark, &stored.seal.id).map_err(GitError::io("writing", &mark))?;
     Ok(())
 }
 
