@@ -3,7 +3,8 @@
 use crate::clock::Timestamp;
 use crate::environment::WorktreeOrigin;
 use crate::id::{
-    CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, NodeId, RepositoryId, TaskId, WorktreeId,
+    CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, NodeId, RepositoryId, SealId, TaskId,
+    WorktreeId,
 };
 use crate::words;
 
@@ -26,6 +27,10 @@ words! {
         EnvironmentReset = "environment_reset",
         /// An attempt to create a workspace failed or was interrupted.
         FailedCreation = "failed_creation",
+        /// The task leaves the trash: it goes, and its seals with it.
+        TrashPurge = "trash_purge",
+        /// Seals that nothing refers to any more have reached their age.
+        SealExpiry = "seal_expiry",
         /// Another program's; kept for databases that hold it.
         Reconcile = "reconcile",
         /// Stands for a word that this version does not know; a row keeps its word.
@@ -41,10 +46,17 @@ impl CleanupTrigger {
     }
 
     /// Whether an unfinished job of this kind forbids new sessions and worktrees for its task. A failed
-    /// creation concerns paths that only the failed attempt used, so it does not.
+    /// creation concerns paths that only the failed attempt used, and an expiry seals that nobody uses, so they do
+    /// not.
     #[must_use]
     pub const fn is_barrier(self) -> bool {
-        !matches!(self, Self::FailedCreation)
+        !matches!(self, Self::FailedCreation | Self::SealExpiry)
+    }
+
+    /// Whether such a job takes seals away and no workspace.
+    #[must_use]
+    pub const fn purges(self) -> bool {
+        matches!(self, Self::TrashPurge | Self::SealExpiry)
     }
 
     /// Whether the branches made for the task go with it when their commits are found elsewhere.
@@ -145,6 +157,8 @@ pub struct CleanupJob {
     pub stakes: Vec<Stake>,
     /// Branches to be kept although the trigger would remove them, by a person's decision.
     pub keep_branches: bool,
+    /// What a person agreed to lose; it counts as long as exactly that is found.
+    pub accepted: Vec<Stake>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -221,6 +235,21 @@ pub struct ResourceSnapshot {
     pub task_dir_name: String,
     /// The worktrees that the task owned.
     pub worktrees: Vec<SnapshotWorktree>,
+    /// The seals that are taken away.
+    #[serde(default)]
+    pub seals: Vec<SnapshotSeal>,
+}
+
+/// One seal of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnapshotSeal {
+    /// The seal.
+    pub id: SealId,
+    /// The absolute path of its repository.
+    pub repository_path: String,
+    /// The commit that holds it; another one under the same name is left alone.
+    pub commit: String,
 }
 
 /// One worktree of a snapshot.
@@ -265,8 +294,30 @@ words! {
         Occupied = "occupied",
         /// A person locked the worktree.
         Locked = "locked",
+        /// Programs still work inside.
+        InUse = "in_use",
+        /// Files that a seal does not hold: too large, or not to be read.
+        Unsealed = "unsealed",
         /// The state could not be found out.
         Unknown = "unknown",
+    }
+}
+
+impl StakeKind {
+    /// Whether a seal holds all of what such a stake names, so that nobody need be asked.
+    #[must_use]
+    pub const fn is_sealable(self) -> bool {
+        matches!(
+            self,
+            Self::Uncommitted | Self::Untracked | Self::Ignored | Self::Commits | Self::OperationInProgress
+        )
+    }
+
+    /// Whether a person may agree to lose what such a stake names. The others are doubts, which no agreement
+    /// settles.
+    #[must_use]
+    pub const fn is_discardable(self) -> bool {
+        self.is_sealable() || matches!(self, Self::NestedRepository | Self::Unsealed)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::clock::Timestamp;
 use crate::id::{
-    CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, NodeId, RepositoryId, TaskId, WorktreeId,
+    CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, NodeId, RepositoryId, SealId, TaskId,
+    WorktreeId,
 };
 use crate::words;
 
@@ -177,4 +178,10 @@ pub struct PlannedWorktree {
     pub base_branch: String,
     /// The full object id of the start commit.
     pub base_commit: String,
+    /// The seal it is restored from; none for one that is made anew.
+    #[serde(default)]
+    pub seal: Option<SealId>,
+    /// The row that recorded the worktree before it was given back; none for one that is made anew.
+    #[serde(default)]
+    pub environment_repo_id: Option<EnvironmentRepoId>,
 }

@@ -116,8 +116,20 @@ ids! {
     ExecutionId("execution"),
     /// Identifies a cleanup job.
     CleanupJobId("cleanup job"),
+    /// Identifies a seal; also the name of the ref that holds it.
+    SealId("seal"),
     /// Identifies a running server and the file system it can reach.
     NodeId("node"),
+}
+
+impl SealId {
+    /// Names the seal that an attempt of a job takes of its worktree of this number; `again` counts the times
+    /// that the worktree changed under an earlier name.
+    #[must_use]
+    pub fn of_job(job: &CleanupJobId, number: usize, again: u32) -> Self {
+        let again = if again == 0 { String::new() } else { format!(".{again}") };
+        Self(format!("{job}-{number}{again}"))
+    }
 }
 
 impl RepositoryId {

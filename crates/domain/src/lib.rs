@@ -11,6 +11,7 @@ pub mod event;
 pub mod id;
 pub mod message;
 pub mod repository;
+pub mod seal;
 pub mod session;
 pub mod task;
 pub mod workflow;

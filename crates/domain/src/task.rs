@@ -131,8 +131,10 @@ pub struct Task {
     pub start_requested: bool,
     /// When it was archived.
     pub archived_at: Option<Timestamp>,
-    /// When its deletion was asked for; the row goes when its cleanup job succeeds.
+    /// When its deletion was asked for.
     pub deleted_at: Option<Timestamp>,
+    /// When it came into the trash: deleted, and its workspace given back. The row goes when the trash is purged.
+    pub trashed_at: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.

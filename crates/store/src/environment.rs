@@ -66,6 +66,10 @@ statements! {
     SET_STATUS = "UPDATE task_environments SET status = $1, updated_at = $2 WHERE id = $3";
     MARK_REPO_DELETED =
         "UPDATE task_environment_repos SET status = 'deleted', deleted_at = $1, updated_at = $2 WHERE id = $3";
+    REVIVE_REPO =
+        "UPDATE task_environment_repos SET status = 'active', deleted_at = NULL, worktree_path = $1, \
+         worktree_branch = $2, updated_at = $3 WHERE id = $4";
+    DELETE_ORIGIN = "DELETE FROM task_environment_repo_origins WHERE environment_repo_id = $1";
     UNLINK_SESSIONS = "UPDATE task_sessions SET task_environment_id = '' WHERE task_environment_id = $1";
     DELETE = "DELETE FROM task_environments WHERE id = $1";
     UNOWNED =
@@ -97,7 +101,8 @@ pub fn insert_ready(
     tx.execute(&INSERT, values)?;
     let rows: Vec<Vec<Value<'_>>> = repos.iter().map(repo_values).collect();
     tx.execute_many(&INSERT_REPO, &rows)?;
-    let origins: Vec<Vec<Value<'_>>> = repos.iter().filter_map(origin_values).collect();
+    let origins: Vec<Vec<Value<'_>>> =
+        repos.iter().filter_map(|repo| Some(origin_values(&repo.id, repo.origin.as_ref()?))).collect();
     tx.execute_many(&INSERT_ORIGIN, &origins)
 }
 
@@ -130,10 +135,10 @@ fn repo_values(repo: &EnvironmentRepo) -> Vec<Value<'_>> {
     .to_vec()
 }
 
-fn origin_values(repo: &EnvironmentRepo) -> Option<Vec<Value<'_>>> {
-    let WorktreeOrigin { base_branch, base_commit, registration, device, inode } = repo.origin.as_ref()?;
+fn origin_values<'a>(id: &'a EnvironmentRepoId, origin: &'a WorktreeOrigin) -> Vec<Value<'a>> {
+    let WorktreeOrigin { base_branch, base_commit, registration, device, inode } = origin;
     let (device, inode) = (device.cast_signed(), inode.cast_signed());
-    Some(params![repo.id.as_str(), base_branch, base_commit, registration, device, inode].to_vec())
+    params![id.as_str(), base_branch, base_commit, registration, device, inode].to_vec()
 }
 
 /// Finds the environment of a task.
@@ -172,6 +177,44 @@ pub fn set_status(
 pub fn mark_repo_deleted(tx: &mut Tx<'_>, id: &EnvironmentRepoId, now: Timestamp) -> Result<(), StoreError> {
     let values = params![now, now, id.as_str()];
     tx.change(&MARK_REPO_DELETED, values, "environment repository", id.as_str())
+}
+
+/// A worktree that is back on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevivedRepo {
+    /// The row that recorded it before.
+    pub id: EnvironmentRepoId,
+    /// Where it is now.
+    pub worktree_path: String,
+    /// Its branch now.
+    pub worktree_branch: String,
+    /// What proves its identity from now on.
+    pub origin: WorktreeOrigin,
+}
+
+/// Opens a closed task again, with the environment it had: the given worktrees are its own again.
+///
+/// Fails with [`StoreError::Barrier`] while a cleanup job holds the task.
+pub fn revive(
+    tx: &mut Tx<'_>,
+    task: &TaskId,
+    repos: &[RevivedRepo],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    task::lock(tx, task)?;
+    if let Some(job) = cleanup::barrier_of(tx, task)? {
+        return Err(StoreError::Barrier { task_id: job.task_id, job_id: job.id, trigger: job.trigger });
+    }
+    for repo in repos {
+        let values = params![&repo.worktree_path, &repo.worktree_branch, now, repo.id.as_str()];
+        tx.change(&REVIVE_REPO, values, "environment repository", repo.id.as_str())?;
+        tx.execute(&DELETE_ORIGIN, params![repo.id.as_str()])?;
+        tx.execute(&INSERT_ORIGIN, &origin_values(&repo.id, &repo.origin))?;
+    }
+    if let Some(environment) = find_by_task(tx, task)? {
+        set_status(tx, &environment.id, EnvironmentStatus::Ready, now)?;
+    }
+    task::reopen(tx, task, now)
 }
 
 /// Deletes an environment with its repositories and unlinks its task's sessions; false when it was gone.

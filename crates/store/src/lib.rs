@@ -17,6 +17,7 @@ pub mod node;
 pub mod repository;
 mod row;
 mod schema;
+pub mod seal;
 pub mod session;
 mod statement;
 mod store;

@@ -3,8 +3,8 @@
 //! Placeholders are `$1`, `$2`, … in the order of their first appearance, because SQLite numbers them so.
 //! What one engine alone understands stands in a mark, `/*pg FOR UPDATE*/` or `/*sqlite …*/`.
 
-use crate::{agent, cleanup, creation, environment, event, message, node, repository, schema, session, task};
-use crate::{upgrade, workflow, workspace};
+use crate::{agent, cleanup, creation, environment, event, message, node, repository, schema, seal, session};
+use crate::{task, upgrade, workflow, workspace};
 
 /// One SQL statement.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +40,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Statement> {
         message::STATEMENTS,
         node::STATEMENTS,
         repository::STATEMENTS,
+        seal::STATEMENTS,
         schema::STATEMENTS,
         session::STATEMENTS,
         task::STATEMENTS,

@@ -12,7 +12,7 @@ use crate::statement::statements;
 use crate::value::{Value, params};
 use crate::{StoreError, Tx};
 
-pub use list::{Page, TaskCursor, TaskFilter, TaskListItem, find_item, list_page};
+pub use list::{Page, TaskCursor, TaskFilter, TaskListItem, find_item, list_page, list_trash};
 
 const TABLE: &str = "tasks";
 const NOUN: &str = "task";
@@ -20,14 +20,14 @@ const NOUN: &str = "task";
 macro_rules! columns {
     () => {
         "id, workspace_id, workflow_id, workflow_step_id, title, description, state, error_message, \
-         position, agent_profile_id, start_requested, archived_at, deleted_at, created_at, updated_at"
+         position, agent_profile_id, start_requested, archived_at, deleted_at, trashed_at, created_at, updated_at"
     };
 }
 
 statements! {
     INSERT = concat!(
         "INSERT INTO tasks (", columns!(), ") ",
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
     );
     INSERT_REPOSITORY =
         "INSERT INTO task_repositories (id, task_id, repository_id, base_branch, position, created_at, updated_at) \
@@ -45,6 +45,11 @@ statements! {
                  AND (position > $2 OR (position = $2 AND id > $3))";
     SET_ARCHIVED = "UPDATE tasks SET archived_at = $1, updated_at = $2 WHERE id = $3";
     SET_DELETED = "UPDATE tasks SET deleted_at = $1, updated_at = $2 WHERE id = $3";
+    SET_TRASHED = "UPDATE tasks SET trashed_at = $1, updated_at = $2 WHERE id = $3";
+    REOPEN =
+        "UPDATE tasks SET archived_at = NULL, deleted_at = NULL, trashed_at = NULL, updated_at = $1 WHERE id = $2";
+    TRASHED_BEFORE =
+        "SELECT id FROM tasks WHERE trashed_at IS NOT NULL AND trashed_at <= $1 ORDER BY trashed_at, id LIMIT 100";
     SET_START_REQUESTED = "UPDATE tasks SET start_requested = $1, updated_at = $2 WHERE id = $3";
     DELETE = "DELETE FROM tasks WHERE id = $1";
     REPOSITORIES =
@@ -71,6 +76,7 @@ pub fn insert(tx: &mut Tx<'_>, task: &Task, repositories: &[TaskRepository]) -> 
         task.start_requested,
         task.archived_at,
         task.deleted_at,
+        task.trashed_at,
         task.created_at,
         task.updated_at,
     ];
@@ -175,6 +181,21 @@ pub fn set_deleted(
     tx.change(&SET_DELETED, params![deleted_at, now, id.as_str()], NOUN, id.as_str())
 }
 
+/// Puts a task whose workspace was given back into the trash.
+pub fn set_trashed(tx: &mut Tx<'_>, id: &TaskId, now: Timestamp) -> Result<(), StoreError> {
+    tx.change(&SET_TRASHED, params![now, now, id.as_str()], NOUN, id.as_str())
+}
+
+/// Opens an archived or deleted task again.
+pub fn reopen(tx: &mut Tx<'_>, id: &TaskId, now: Timestamp) -> Result<(), StoreError> {
+    tx.change(&REOPEN, params![now, id.as_str()], NOUN, id.as_str())
+}
+
+/// Lists tasks that came into the trash up to an instant, oldest first, at most 100.
+pub fn trashed_before(tx: &mut Tx<'_>, instant: Timestamp) -> Result<Vec<TaskId>, StoreError> {
+    tx.rows(&TRASHED_BEFORE, params![instant], TABLE, |fields| fields.parse())
+}
+
 /// Records whether a first session shall start when the workspace is ready.
 pub fn set_start_requested(
     tx: &mut Tx<'_>,
@@ -224,6 +245,7 @@ fn read(fields: &mut Fields<'_>) -> Result<Task, StoreError> {
         start_requested: fields.flag()?,
         archived_at: fields.optional_instant()?,
         deleted_at: fields.optional_instant()?,
+        trashed_at: fields.optional_instant()?,
         created_at: fields.instant()?,
         updated_at: fields.instant()?,
     })

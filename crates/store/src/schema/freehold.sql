@@ -102,6 +102,7 @@ CREATE TABLE tasks (
     start_requested INTEGER NOT NULL DEFAULT 0,
     archived_at TIMESTAMP,
     deleted_at TIMESTAMP,
+    trashed_at TIMESTAMP,
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL
 );
@@ -111,6 +112,7 @@ CREATE INDEX idx_tasks_open_in_step ON tasks (workspace_id, workflow_step_id, po
     WHERE archived_at IS NULL;
 CREATE INDEX idx_tasks_archived ON tasks (workspace_id, position, id) WHERE archived_at IS NOT NULL;
 CREATE INDEX idx_tasks_step_position ON tasks (workflow_step_id, position);
+CREATE INDEX idx_tasks_trashed ON tasks (workspace_id, trashed_at, id) WHERE trashed_at IS NOT NULL;
 CREATE INDEX idx_tasks_start_requested ON tasks (created_at, id) WHERE start_requested = 1;
 
 CREATE TABLE task_repositories (
@@ -270,6 +272,7 @@ CREATE TABLE task_resource_cleanup_jobs (
     last_error TEXT NOT NULL DEFAULT '',
     stakes TEXT NOT NULL DEFAULT '[]',
     keep_branches INTEGER NOT NULL DEFAULT 0,
+    accepted TEXT NOT NULL DEFAULT '[]',
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL,
     completed_at TIMESTAMP
@@ -277,6 +280,26 @@ CREATE TABLE task_resource_cleanup_jobs (
 CREATE INDEX idx_task_resource_cleanup_jobs_due
     ON task_resource_cleanup_jobs (state, next_attempt_at, created_at);
 CREATE INDEX idx_task_resource_cleanup_jobs_task_id ON task_resource_cleanup_jobs (task_id);
+
+-- No foreign key: a seal holds work, so its record goes only when the seal itself went.
+CREATE TABLE workspace_seals (
+    id TEXT NOT NULL PRIMARY KEY,
+    task_id TEXT NOT NULL,
+    job_id TEXT NOT NULL,
+    node_id TEXT NOT NULL,
+    environment_repo_id TEXT NOT NULL DEFAULT '',
+    repository_id TEXT NOT NULL,
+    repository_path TEXT NOT NULL,
+    worktree_path TEXT NOT NULL,
+    commit_id TEXT NOT NULL,
+    branch TEXT NOT NULL DEFAULT '',
+    file_count BIGINT NOT NULL DEFAULT 0,
+    size_bytes BIGINT NOT NULL DEFAULT 0,
+    left_out TEXT NOT NULL DEFAULT '[]',
+    created_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_workspace_seals_task ON workspace_seals (task_id, created_at);
+CREATE INDEX idx_workspace_seals_age ON workspace_seals (node_id, created_at);
 
 -- Worktrees that lost the row that owned them; nothing on disk is touched because of a row here.
 CREATE TABLE unowned_worktrees (

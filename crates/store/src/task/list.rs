@@ -62,7 +62,7 @@ macro_rules! select {
     ($condition:literal) => {
         concat!(
             "SELECT t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, '' AS description, t.state, ",
-            "t.error_message, t.position, t.agent_profile_id, t.start_requested, t.archived_at, t.deleted_at, ",
+            "t.error_message, t.position, t.agent_profile_id, t.start_requested, t.archived_at, t.deleted_at, t.trashed_at, ",
             "t.created_at, t.updated_at, s.id, s.state, e.id, ",
             environment::status!(),
             " FROM tasks t ",
@@ -81,7 +81,7 @@ macro_rules! page {
 
 macro_rules! page_tail {
     () => {
-        " AND (t.position, t.id) > ($3, $4) AND ($5 = '' OR t.title ILIKE $5 ESCAPE '\\') \
+        " AND t.trashed_at IS NULL AND (t.position, t.id) > ($3, $4) AND ($5 = '' OR t.title ILIKE $5 ESCAPE '\\') \
          ORDER BY t.position, t.id LIMIT $6"
     };
 }
@@ -99,6 +99,7 @@ statements! {
     ARCHIVED = whole_board!("archived_at IS NOT NULL");
     ARCHIVED_IN_STEP = page!("archived_at IS NOT NULL");
     ONE = select!("t.id = $1");
+    TRASH = select!("t.workspace_id = $1 AND t.trashed_at IS NOT NULL ORDER BY t.trashed_at DESC, t.id");
     REPOSITORY_NAMES =
         "SELECT tr.id, tr.task_id, r.name FROM task_repositories tr JOIN repositories r ON r.id = tr.repository_id \
          WHERE tr.task_id IN texts($1) ORDER BY tr.task_id, tr.position, tr.id";
@@ -112,6 +113,13 @@ pub fn find_item(tx: &mut Tx<'_>, id: &TaskId) -> Result<Option<TaskListItem>, S
     let mut items = tx.rows(&ONE, params![id.as_str()], TABLE, read_item)?;
     complete(tx, &mut items)?;
     Ok(items.pop())
+}
+
+/// Lists the tasks in the trash of a workspace, the newest first.
+pub fn list_trash(tx: &mut Tx<'_>, workspace: &WorkspaceId) -> Result<Vec<TaskListItem>, StoreError> {
+    let mut items = tx.rows(&TRASH, params![workspace.as_str()], TABLE, read_item)?;
+    complete(tx, &mut items)?;
+    Ok(items)
 }
 
 /// Lists a workspace's tasks in board order (position, id), at most `limit` after `cursor`.

@@ -119,6 +119,7 @@ impl Fixture {
             start_requested: false,
             archived_at: None,
             deleted_at: None,
+            trashed_at: None,
             created_at: self.now(),
             updated_at: self.now(),
         }
@@ -222,6 +223,7 @@ impl Fixture {
             last_error: String::new(),
             stakes: Vec::new(),
             keep_branches: false,
+            accepted: Vec::new(),
             created_at: self.now(),
             updated_at: self.now(),
             completed_at: None,

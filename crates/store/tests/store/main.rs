@@ -16,4 +16,5 @@ mod list;
 mod ownership;
 mod places;
 mod schema;
+mod seal;
 mod transaction;

@@ -185,6 +185,8 @@ fn a_creation_attempt_is_journalled() {
                 branch: "freehold/x".to_owned(),
                 base_branch: "main".to_owned(),
                 base_commit: "b".repeat(40),
+                seal: None,
+                environment_repo_id: None,
             }],
             created_at: fixture.now(),
             updated_at: fixture.now(),
