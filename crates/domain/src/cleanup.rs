@@ -53,6 +53,12 @@ impl CleanupTrigger {
         !matches!(self, Self::FailedCreation | Self::SealExpiry)
     }
 
+    /// Whether its task is deleted by it, and comes into the trash when the workspace is given back.
+    #[must_use]
+    pub const fn deletes_task(self) -> bool {
+        matches!(self, Self::Delete | Self::CascadeDelete | Self::WorkspaceDelete)
+    }
+
     /// Whether such a job takes seals away and no workspace.
     #[must_use]
     pub const fn purges(self) -> bool {

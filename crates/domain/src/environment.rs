@@ -161,6 +161,14 @@ pub struct Creation {
     pub updated_at: Timestamp,
 }
 
+impl Creation {
+    /// Whether it brings a closed task's workspace back.
+    #[must_use]
+    pub fn restores(&self) -> bool {
+        self.worktrees.iter().any(|worktree| worktree.seal.is_some())
+    }
+}
+
 /// One worktree that an attempt is going to make.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PlannedWorktree {

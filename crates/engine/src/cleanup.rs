@@ -2,10 +2,12 @@
 //!
 //! barrier (a *prepared* job, committed) → inventory through the task's environment → snapshot stored →
 //! the task changes and the job becomes *pending*, in one transaction → the worker claims it → stops what
-//! runs → looks again, at disk → removes → verifies by looking → succeeds. A crash between any two steps
-//! leaves a row that says where to go on. What would lose work waits for a person (*needs decision*).
+//! runs → looks again, at disk → seals → removes → verifies by looking → succeeds. A crash between any two steps
+//! leaves a row that says where to go on. What a seal cannot hold waits for a person (*needs decision*).
 
+pub(crate) mod expiry;
 mod permit;
+mod sealing;
 pub(crate) mod steps;
 mod target;
 
@@ -16,10 +18,13 @@ use freehold_domain::clock::Timestamp;
 use freehold_domain::environment::{EnvironmentRepoStatus, TaskEnvironment};
 use freehold_domain::event::EventBody;
 use freehold_domain::id::{CleanupJobId, TaskId};
+use freehold_domain::seal::WorkspaceSeal;
 use freehold_domain::task::Task;
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
+use self::target::{JobView, Looked, foreign_executor};
+use crate::environment::reopen::Reopening;
 use crate::{Engine, EngineError};
 
 /// Why a job of another program waits for a person.
@@ -35,8 +40,18 @@ const FOREIGN_ONLY_KEPT: &str = "it was made by another program before the upgra
 pub enum CloseAction {
     /// The task is put away; its branches stay.
     Archive,
-    /// The task goes; its branches go where their commits are found elsewhere.
+    /// The task goes to the trash; its branches go where their commits are found elsewhere or sealed.
     Delete,
+}
+
+/// Asks for a task to be closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CloseTask {
+    /// How.
+    pub action: CloseAction,
+    /// Whether work that exists nowhere else may be sealed and taken off the disk. Without this consent, a task
+    /// with such work is not closed.
+    pub seals: bool,
 }
 
 impl CloseAction {
@@ -57,13 +72,20 @@ pub struct CloseReport {
     pub workspace_path: String,
     /// The branches that stay.
     pub branches_kept: Vec<String>,
-    /// What would be lost.
+    /// What exists nowhere else and is sealed.
+    pub sealed: Vec<Stake>,
+    /// What a seal does not hold, so that a person must decide.
     pub stakes: Vec<Stake>,
 }
 
 /// A person's decision about a job that waits for one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
+    /// Lose what is at stake, exactly as it was told. The person typed the phrase of [`discard_phrase`].
+    Discard {
+        /// What was typed.
+        phrase: String,
+    },
     /// Look again, after the work was committed or moved.
     Retry,
     /// Call the cleanup off; an archived or deleted task comes back with its workspace.
@@ -73,8 +95,9 @@ pub enum Decision {
 }
 
 impl Decision {
-    const fn word(self) -> &'static str {
+    const fn word(&self) -> &'static str {
         match self {
+            Self::Discard { .. } => "discard",
             Self::Retry => "retry",
             Self::Keep => "keep",
             Self::KeepBranch => "keep_branch",
@@ -100,22 +123,43 @@ impl Engine {
             Ok::<_, StoreError>((u64::try_from(live).unwrap_or(u64::MAX), environment, snapshot))
         });
         let (live_sessions, environment, snapshot) = read.await?;
-        let stakes = self.assess(&snapshot, action.trigger(), false).await?;
-        let stays = |worktree: &&SnapshotWorktree| {
-            action == CloseAction::Archive
-                || worktree.origin.is_none()
-                || stakes
-                    .iter()
-                    .any(|stake| stake.kind == StakeKind::Commits && stake.worktree_path == worktree.path)
+        let view = JobView {
+            resources: &snapshot,
+            trigger: action.trigger(),
+            keep_branches: false,
+            accepted: &[],
+            is_claimed: false,
         };
+        let looked = match foreign_executor(&snapshot) {
+            Some(_) => Vec::new(),
+            None => self.assess(&view).await?,
+        };
+        let sealed: Vec<Stake> = looked.iter().flat_map(Looked::sealable).cloned().collect();
+        let mut stakes: Vec<Stake> = foreign_executor(&snapshot).into_iter().collect();
+        stakes.extend(looked.iter().flat_map(Looked::blocking).cloned());
+        let stays =
+            |worktree: &&SnapshotWorktree| action == CloseAction::Archive || worktree.origin.is_none();
         let kept = snapshot.worktrees.iter().filter(stays);
         let branches_kept = kept.map(|worktree| worktree.branch.clone()).collect();
         let workspace_path = environment.map(|environment| environment.workspace_path).unwrap_or_default();
-        Ok(CloseReport { live_sessions, workspace_path, branches_kept, stakes })
+        Ok(CloseReport { live_sessions, workspace_path, branches_kept, sealed, stakes })
     }
 
-    /// Closes a task: reserves the barrier, takes the inventory, changes the task and activates the job.
-    pub async fn close_task(&self, task_id: TaskId, action: CloseAction) -> Result<CleanupJob, EngineError> {
+    /// Closes a task: reserves the barrier, takes the inventory, changes the task and activates the job. Refused
+    /// with what is at stake when there is any and the request does not consent to a seal.
+    pub async fn close_task(&self, task_id: TaskId, request: CloseTask) -> Result<CleanupJob, EngineError> {
+        if !request.seals {
+            let report = self.close_report(task_id.clone(), request.action).await?;
+            let found: Vec<Stake> = report.sealed.into_iter().chain(report.stakes).collect();
+            if !found.is_empty() {
+                return Err(EngineError::AtStake { task_id, stakes: found });
+            }
+        }
+        let engine = self.clone();
+        self.to_the_end("closing a task", async move { engine.close(task_id, request.action).await }).await
+    }
+
+    async fn close(&self, task_id: TaskId, action: CloseAction) -> Result<CleanupJob, EngineError> {
         let job = self.reserve(&task_id, action.trigger()).await?;
         crate::failpoint!("engine.close.reserved");
         let activated = match self.store_inventory(&job).await {
@@ -140,11 +184,15 @@ impl Engine {
         let job_id = CleanupJobId::generate(self.ids());
         let write = self.inner.store.write(move |tx| {
             let task = store::task::lock(tx, &id)?;
-            let closes_archived = trigger == CleanupTrigger::Delete && task.deleted_at.is_none();
+            let may_be_closed = match trigger {
+                CleanupTrigger::Delete => task.deleted_at.is_none(),
+                CleanupTrigger::TrashPurge => task.trashed_at.is_some(),
+                _ => task.is_open(),
+            };
             if let Some(job) = store::cleanup::barrier_of(tx, &id)? {
                 return Err(EngineError::Barrier { task_id: id, job_id: job.id, trigger: job.trigger });
             }
-            if !task.is_open() && !closes_archived {
+            if !may_be_closed {
                 return Err(EngineError::TaskClosed { task_id: id });
             }
             let job = prepared_job(job_id, &task.id, &task.title, trigger, now);
@@ -220,33 +268,16 @@ impl Engine {
 
     /// Carries out a person's decision about a job that waits for one, or that was given up.
     pub async fn decide(&self, id: CleanupJobId, decision: Decision) -> Result<CleanupJob, EngineError> {
-        let (job_id, now) = (id.clone(), self.now());
+        let job_id = id.clone();
+        if decision == Decision::Keep && self.has_given_back_a_part(&id).await? {
+            let job = self.cleanup_job(id).await?;
+            self.reopen_task(job.task_id, Reopening::default()).await?;
+            return self.cleanup_job(job_id).await;
+        }
+        let now = self.now();
         let write = self.inner.store.write(move |tx| {
             let job = store::cleanup::require(tx, &id)?;
-            let next = match decision {
-                Decision::Keep => CleanupState::Cancelled,
-                Decision::Retry | Decision::KeepBranch => CleanupState::Pending,
-            };
-            job.state.step(next).map_err(|source| EngineError::CleanupStep { job_id: id.clone(), source })?;
-            match decision {
-                Decision::Retry | Decision::KeepBranch if job.resources().is_none() => {
-                    return Err(refused(&job, decision, FOREIGN_ONLY_KEPT.into()));
-                }
-                // Called off, the traces of an attempt would belong to nobody and be listed nowhere.
-                Decision::Keep
-                    if job.trigger == CleanupTrigger::FailedCreation && job.resources().is_some() =>
-                {
-                    let reason = "it is no task's workspace; move the files you want, then retry".into();
-                    return Err(refused(&job, decision, reason));
-                }
-                Decision::Keep => keep(tx, &job, now)?,
-                Decision::Retry => store::cleanup::requeue(tx, &id, now)?,
-                Decision::KeepBranch => {
-                    require_only_commits_at_stake(&job, decision)?;
-                    store::cleanup::set_keep_branches(tx, &id, true, now)?;
-                    store::cleanup::requeue(tx, &id, now)?;
-                }
-            }
+            carry_out(tx, &job, &decision, now)?;
             tell(tx, &job, now);
             Ok::<_, EngineError>(())
         });
@@ -254,6 +285,79 @@ impl Engine {
         self.inner.cleanup_wake.notify_one();
         self.cleanup_job(job_id).await
     }
+
+    /// Whether the job waits for a decision after some of its worktrees went, with their seals.
+    async fn has_given_back_a_part(&self, id: &CleanupJobId) -> Result<bool, EngineError> {
+        let id = id.clone();
+        let read = self.inner.store.read(move |tx| {
+            let job = store::cleanup::require(tx, &id)?;
+            let seals = store::seal::of_task(tx, &job.task_id)?;
+            Ok::<_, EngineError>((job, seals))
+        });
+        let (job, seals) = read.await?;
+        let is_about_a_task = job.trigger != CleanupTrigger::FailedCreation && !job.trigger.purges();
+        let is_gone = |seal: &WorkspaceSeal| {
+            seal.job_id == job.id && std::path::Path::new(&seal.worktree_path).symlink_metadata().is_err()
+        };
+        Ok(is_about_a_task && !job.state.is_final() && seals.iter().any(is_gone))
+    }
+}
+
+fn carry_out(
+    tx: &mut Tx<'_>,
+    job: &CleanupJob,
+    decision: &Decision,
+    now: Timestamp,
+) -> Result<(), EngineError> {
+    let next = match decision {
+        Decision::Keep => CleanupState::Cancelled,
+        Decision::Retry | Decision::KeepBranch | Decision::Discard { .. } => CleanupState::Pending,
+    };
+    job.state.step(next).map_err(|source| EngineError::CleanupStep { job_id: job.id.clone(), source })?;
+    if next == CleanupState::Pending && job.resources().is_none() {
+        return Err(refused(job, decision, FOREIGN_ONLY_KEPT.into()));
+    }
+    match decision {
+        // Called off, the traces of an attempt would belong to nobody and be listed nowhere.
+        Decision::Keep if job.trigger == CleanupTrigger::FailedCreation && job.resources().is_some() => {
+            let reason = "it is no task's workspace; move the files you want, then retry".into();
+            return Err(refused(job, decision, reason));
+        }
+        Decision::Keep => return Ok(keep(tx, job, now)?),
+        Decision::Retry => {}
+        Decision::KeepBranch => {
+            require_only_commits_at_stake(job, decision)?;
+            store::cleanup::set_keep_branches(tx, &job.id, true, now)?;
+        }
+        Decision::Discard { phrase } => {
+            require_discardable(job, decision, phrase)?;
+            store::cleanup::set_accepted(tx, &job.id, &job.stakes, now)?;
+        }
+    }
+    Ok(store::cleanup::requeue(tx, &job.id, now)?)
+}
+
+/// What a person types to lose what is at stake: `discard`, and how many files, commits or repositories it is.
+#[must_use]
+pub fn discard_phrase(stakes: &[Stake]) -> String {
+    let total: u64 = stakes.iter().map(|stake| stake.total).sum();
+    format!("discard {total}")
+}
+
+fn require_discardable(job: &CleanupJob, decision: &Decision, phrase: &str) -> Result<(), EngineError> {
+    if let Some(doubt) = job.stakes.iter().find(|stake| !stake.kind.is_discardable()) {
+        let reason = format!("it is in doubt what would be lost: {}", doubt.detail);
+        return Err(refused(job, decision, reason));
+    }
+    if job.stakes.is_empty() {
+        return Err(refused(job, decision, "nothing is at stake".into()));
+    }
+    let expected = discard_phrase(&job.stakes);
+    if phrase.trim() == expected {
+        return Ok(());
+    }
+    let reason = format!("type {expected:?} to lose exactly what is listed, not {phrase:?}");
+    Err(refused(job, decision, reason))
 }
 
 /// Calls off the jobs of this node that an earlier server reserved but did not activate: their tasks did not
@@ -295,6 +399,7 @@ pub(crate) fn prepared_job(
         last_error: String::new(),
         stakes: Vec::new(),
         keep_branches: false,
+        accepted: Vec::new(),
         created_at: now,
         updated_at: now,
         completed_at: None,
@@ -358,7 +463,7 @@ fn keep(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), StoreEr
     Ok(())
 }
 
-fn require_only_commits_at_stake(job: &CleanupJob, decision: Decision) -> Result<(), EngineError> {
+fn require_only_commits_at_stake(job: &CleanupJob, decision: &Decision) -> Result<(), EngineError> {
     let other = job.stakes.iter().find(|stake| stake.kind != StakeKind::Commits);
     match other {
         None if !job.stakes.is_empty() => Ok(()),
@@ -369,6 +474,6 @@ fn require_only_commits_at_stake(job: &CleanupJob, decision: Decision) -> Result
     }
 }
 
-fn refused(job: &CleanupJob, decision: Decision, reason: String) -> EngineError {
+fn refused(job: &CleanupJob, decision: &Decision, reason: String) -> EngineError {
     EngineError::DecisionRefused { job_id: job.id.clone(), decision: decision.word(), reason }
 }

@@ -6,6 +6,7 @@
 //! attempt, never after the title, so no two attempts share a path.
 
 pub(crate) mod reconcile;
+pub mod reopen;
 
 use std::path::{Path, PathBuf};
 
@@ -151,6 +152,8 @@ impl Engine {
             branch,
             base_branch: start.name,
             base_commit: start.commit.to_string(),
+            seal: None,
+            environment_repo_id: None,
         })
     }
 
@@ -238,7 +241,10 @@ impl Engine {
 
     /// Hands what an attempt made to the one path that removes.
     pub(crate) async fn abandon(&self, creation: Creation) -> Result<(), EngineError> {
-        let (job, snapshot) = self.failed_creation_job(&creation);
+        let (job, mut snapshot) = self.failed_creation_job(&creation);
+        if creation.restores() {
+            snapshot.worktrees = self.restored_by(&creation).await?;
+        }
         let now = self.now();
         let write = self.inner.store.write(move |tx| {
             store::creation::set_state(tx, &creation.id, CreationState::Abandoned, now)?;

@@ -2,9 +2,10 @@
 //! a hint.
 
 use freehold_domain::cleanup::{CleanupTrigger, InvalidCleanupStep, Stake};
-use freehold_domain::id::{CleanupJobId, InvalidId, SessionId, TaskId};
+use freehold_domain::id::{CleanupJobId, InvalidId, NodeId, SessionId, TaskId};
 use freehold_domain::session::SessionState;
 use freehold_domain::task::{InvalidTitle, MAX_PROMPT_BYTES};
+use freehold_git::{RestoreError, SealError};
 use freehold_store::StoreError;
 
 /// Sorts errors by what a caller can do about them.
@@ -143,8 +144,41 @@ pub enum EngineError {
         source: InvalidCleanupStep,
     },
     /// Work would be lost.
-    #[error("{} kinds of work are at stake", .0.len())]
-    AtStake(Vec<Stake>),
+    #[error("task {task_id} was not closed: {}", details(stakes))]
+    AtStake {
+        /// The task.
+        task_id: TaskId,
+        /// What exists nowhere else.
+        stakes: Vec<Stake>,
+    },
+    /// A task is neither archived nor in the trash.
+    #[error("task {task_id} is open; there is nothing to bring back")]
+    TaskOpen {
+        /// The task.
+        task_id: TaskId,
+    },
+    /// The seal of a task is on a file system that this server does not reach.
+    #[error("the workspace of task {task_id} is sealed on another machine ({node_id}); bring it back there")]
+    SealedElsewhere {
+        /// The task.
+        task_id: TaskId,
+        /// The server that reaches it.
+        node_id: NodeId,
+    },
+    /// A worktree changed between its seal and its removal.
+    #[error("{file} in {path} changed after it was sealed; nothing was removed")]
+    ChangedAfterSeal {
+        /// The worktree.
+        path: String,
+        /// The file, relative to it.
+        file: String,
+    },
+    /// A seal could not be taken or read.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// A seal could not be restored.
+    #[error(transparent)]
+    Restore(RestoreError),
     /// Git refused or failed.
     #[error(transparent)]
     Git(#[from] freehold_git::GitError),
@@ -173,6 +207,32 @@ pub enum EngineError {
         /// What was running.
         operation: &'static str,
     },
+}
+
+impl From<RestoreError> for EngineError {
+    fn from(error: RestoreError) -> Self {
+        match error {
+            RestoreError::Seal(error) => Self::Seal(error),
+            RestoreError::Git(error) => Self::Git(error),
+            other => Self::Restore(other),
+        }
+    }
+}
+
+/// Whether a restoration met something that a person can avoid by another choice.
+const fn is_in_the_way(error: &RestoreError) -> bool {
+    matches!(
+        error,
+        RestoreError::PathTaken { .. }
+            | RestoreError::BranchMoved { .. }
+            | RestoreError::BranchInUse { .. }
+            | RestoreError::BranchTaken { .. }
+            | RestoreError::NoCommit { .. }
+    )
+}
+
+fn details(stakes: &[Stake]) -> String {
+    stakes.iter().map(|stake| stake.detail.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 impl From<StoreError> for EngineError {
@@ -209,10 +269,18 @@ impl EngineError {
             | Self::AgentWithoutCommand { .. }
             | Self::DecisionRefused { .. }
             | Self::CleanupStep { .. }
-            | Self::AtStake(_) => ErrorKind::Conflict,
-            Self::Git(_) | Self::Agent(_) | Self::Folder { .. } | Self::ShuttingDown => {
-                ErrorKind::Unavailable
-            }
+            | Self::TaskOpen { .. }
+            | Self::SealedElsewhere { .. }
+            | Self::ChangedAfterSeal { .. }
+            | Self::AtStake { .. } => ErrorKind::Conflict,
+            Self::Seal(SealError::Unknown { .. }) => ErrorKind::NotFound,
+            Self::Restore(error) if is_in_the_way(error) => ErrorKind::Conflict,
+            Self::Git(_)
+            | Self::Seal(_)
+            | Self::Restore(_)
+            | Self::Agent(_)
+            | Self::Folder { .. }
+            | Self::ShuttingDown => ErrorKind::Unavailable,
             Self::Store(_) | Self::Panicked { .. } => ErrorKind::Internal,
         }
     }
@@ -240,7 +308,17 @@ impl EngineError {
             Self::AgentWithoutCommand { .. } => "agent_without_command",
             Self::DecisionRefused { .. } => "decision_refused",
             Self::CleanupStep { .. } => "cleanup_step",
-            Self::AtStake(_) => "at_stake",
+            Self::AtStake { .. } => "at_stake",
+            Self::TaskOpen { .. } => "task_open",
+            Self::SealedElsewhere { .. } => "sealed_elsewhere",
+            Self::ChangedAfterSeal { .. } => "changed_after_seal",
+            Self::Seal(SealError::Unknown { .. }) => "not_found",
+            Self::Seal(_) => "seal_failed",
+            Self::Restore(RestoreError::PathTaken { .. }) => "path_taken",
+            Self::Restore(RestoreError::BranchMoved { .. }) => "branch_moved",
+            Self::Restore(RestoreError::BranchInUse { .. }) => "branch_in_use",
+            Self::Restore(RestoreError::BranchTaken { .. }) => "branch_taken",
+            Self::Restore(_) => "restore_failed",
             Self::Git(error) if error.is_invalid_input() => "invalid_git_input",
             Self::Git(_) => "git_failed",
             Self::Agent(_) => "agent_failed",
@@ -263,7 +341,11 @@ impl EngineError {
             Self::SessionBusy { .. } => "stop the turn, or open another session of the task",
             Self::NoWorkspace { .. } => "start the task to make its workspace",
             Self::WorkspaceMissing { .. } => "put the directory back, or archive the task and make a new one",
-            Self::AtStake(_) => "commit or move the work, then try again",
+            Self::AtStake { .. } => {
+                "consent to a seal, from which it can be brought back, or commit the work"
+            }
+            Self::Restore(RestoreError::PathTaken { .. }) => "bring it back at another place",
+            Self::Restore(error) if is_in_the_way(error) => "bring it back on a new branch, or on none",
             Self::Store(_) => "nothing was changed; look at the server's log",
             Self::Agent(_) => "see that the agent's program is installed and logged in",
             _ => "",
@@ -277,6 +359,9 @@ impl EngineError {
             Self::NotFound { id, .. } => id.clone(),
             Self::InvalidField { field, .. } => (*field).to_owned(),
             Self::TaskClosed { task_id }
+            | Self::TaskOpen { task_id }
+            | Self::AtStake { task_id, .. }
+            | Self::SealedElsewhere { task_id, .. }
             | Self::Barrier { task_id, .. }
             | Self::NoWorkspace { task_id }
             | Self::WorkspaceMissing { task_id, .. } => task_id.to_string(),
@@ -285,7 +370,7 @@ impl EngineError {
             | Self::PermissionClosed { session_id, .. } => session_id.to_string(),
             Self::AgentExists { name } | Self::AgentWithoutCommand { name } => name.clone(),
             Self::DecisionRefused { job_id, .. } | Self::CleanupStep { job_id, .. } => job_id.to_string(),
-            Self::Folder { path, .. } => path.clone(),
+            Self::Folder { path, .. } | Self::ChangedAfterSeal { path, .. } => path.clone(),
             _ => String::new(),
         }
     }

@@ -4,7 +4,8 @@
 //! 2. [`environment`] — its workspace is made: planned in a journal, materialised, owned.
 //! 3. [`session`] — agents visit the workspace; deleting a session touches nothing on disk.
 //! 4. [`review`] — what changed since the task's base commit.
-//! 5. [`cleanup`] — the one path that gives a workspace back.
+//! 5. [`cleanup`] — the one path that gives a workspace back, sealed.
+//! 6. [`trash`] — what was closed can be looked at, and [`environment::reopen`] brings it back.
 //!
 //! Invariants: no database transaction is open while a Git or file-system lock is held; every future has an
 //! owner and ends at shutdown; only [`cleanup`] can name a permit to remove.
@@ -19,6 +20,7 @@ pub mod review;
 pub mod session;
 pub mod system;
 pub mod task;
+pub mod trash;
 pub mod workspace;
 
 mod launch;
@@ -52,6 +54,8 @@ pub struct EngineOptions {
     pub agent_handshake_ms: u64,
     /// How long a stopped agent may take to end by itself, in milliseconds.
     pub agent_stop_grace_ms: u64,
+    /// How long deleted tasks, and seals that nothing refers to, are kept, in milliseconds.
+    pub retention_ms: i64,
 }
 
 /// The use cases. Cheap to clone; all clones are one engine.
@@ -105,7 +109,7 @@ impl Engine {
         environment::prepare_root(&engine.inner.options.workspaces_root)?;
         workspace::ensure_default(&engine).await?;
         session::reconcile::interrupt_orphaned_sessions(&engine).await?;
-        environment::reconcile::abandon_unfinished_creations(&engine).await?;
+        environment::reconcile::settle_unfinished_creations(&engine).await?;
         cleanup::settle_unactivated_jobs(&engine).await?;
         let worker = worker::CleanupWorker::new(engine.clone(), remover);
         engine.own(worker.run());
@@ -124,6 +128,18 @@ impl Engine {
     /// Gives a future an owner: it is polled until it ends, and [`Engine::shutdown`] waits for it.
     pub(crate) fn own(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.inner.tracker.spawn(future);
+    }
+
+    /// Carries a change through although its caller may go away meanwhile, as one whose connection breaks does.
+    pub(crate) async fn to_the_end<T: Send + 'static>(
+        &self,
+        operation: &'static str,
+        work: impl Future<Output = Result<T, EngineError>> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        match self.inner.tracker.spawn(work).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(EngineError::Panicked { operation }),
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -121,8 +121,8 @@ impl Engine {
     /// Reads everything about one task but its conversations.
     pub async fn task(&self, id: TaskId) -> Result<TaskView, EngineError> {
         let read = self.inner.store.read(move |tx| {
-            let summary = store::task::find_item(tx, &id)?
-                .ok_or_else(|| StoreError::NotFound { noun: "task", id: id.to_string() })?;
+            let found = store::task::find_item(tx, &id)?.filter(|item| item.task.trashed_at.is_none());
+            let summary = found.ok_or_else(|| StoreError::NotFound { noun: "task", id: id.to_string() })?;
             let prompt = store::task::require(tx, &id)?.prompt;
             let environment = crate::environment::read_view(tx, &id)?;
             let sessions = crate::session::read_views(tx, &id)?;
@@ -173,6 +173,7 @@ impl Engine {
                 start_requested: start,
                 archived_at: None,
                 deleted_at: None,
+                trashed_at: None,
                 created_at: now,
                 updated_at: now,
             };
@@ -194,6 +195,9 @@ impl Engine {
         let now = self.now();
         let write = self.inner.store.write(move |tx| {
             let task = store::task::lock(tx, &id)?;
+            if task.trashed_at.is_some() {
+                return Err(EngineError::TaskClosed { task_id: id });
+            }
             if let Some(title) = title {
                 store::task::rename(tx, &id, title.as_str(), now)?;
             }

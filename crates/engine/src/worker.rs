@@ -17,6 +17,8 @@ const LEASE_MS: i64 = 30_000;
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The longest sleep, so that jobs of other writers are found without a signal.
 const IDLE_MS: i64 = 5_000;
+/// How often tasks in the trash and old seals are looked through.
+const SWEEP_MS: i64 = 10 * 60 * 1_000;
 
 /// Claims and runs cleanup jobs until the server shuts down.
 pub(crate) struct CleanupWorker {
@@ -31,7 +33,15 @@ impl CleanupWorker {
 
     pub(crate) async fn run(self) {
         let shutdown = self.engine.inner.shutdown.clone();
+        let mut swept: Option<Timestamp> = None;
         while !shutdown.is_cancelled() {
+            let now = self.engine.now();
+            if swept.is_none_or(|swept| now.millis_since(swept) > SWEEP_MS) {
+                swept = Some(now);
+                if let Err(error) = self.engine.purge_expired().await {
+                    tracing::error!(%error, "what has reached its age could not be purged");
+                }
+            }
             match self.claim().await {
                 Ok(Some(job)) => self.work(job).await,
                 Ok(None) => self.sleep().await,

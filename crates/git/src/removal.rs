@@ -50,18 +50,19 @@ impl Remover {
         Ok(assess::assess(git, target, None)?.assessment)
     }
 
+    /// As [`Remover::assess`], while nobody else of Freehold changes the repository: one that is being changed can
+    /// look damaged.
+    pub fn assess_at_rest(git: &Git, target: &RemovalTarget) -> Result<Assessment, GitError> {
+        let common_dir = git.common_dir(&target.repo)?;
+        let _lock = git.lock_repository(&common_dir)?;
+        Self::assess(git, target)
+    }
+
     /// Removes a worktree when nothing is lost by it; otherwise changes nothing and says what is at stake.
     pub fn remove(&self, target: &RemovalTarget) -> Result<RemovalOutcome, RemovalError> {
         let common_dir = self.git.common_dir(&target.repo)?;
         let lock = self.git.lock_repository(&common_dir)?;
         remove::remove(&self.git, target, None, &lock)
-    }
-
-    /// Puts a worktree back that a removal moved away without having looked at it once more; tells whether it did.
-    pub fn put_back(&self, target: &RemovalTarget) -> Result<bool, GitError> {
-        let common_dir = self.git.common_dir(&target.repo)?;
-        let lock = self.git.lock_repository(&common_dir)?;
-        remove::put_back(target, &lock)
     }
 
     /// Removes a worktree whose work is in a seal. It must still be as it was sealed, before and after it was
@@ -81,6 +82,15 @@ impl Remover {
         let common_dir = self.git.common_dir(repo)?;
         let lock = self.git.lock_repository(&common_dir)?;
         purge::purge(&self.git, id, commit, &lock)
+    }
+}
+
+impl Git {
+    /// Puts a worktree back that a removal moved away without having looked at it once more; tells whether it did.
+    pub fn put_back_worktree(&self, target: &RemovalTarget) -> Result<bool, GitError> {
+        let common_dir = self.common_dir(&target.repo)?;
+        let lock = self.lock_repository(&common_dir)?;
+        remove::put_back(target, &lock)
     }
 }
 
@@ -109,6 +119,17 @@ pub struct RemovalTarget {
     pub never_exposed: bool,
     /// What a person agreed to lose, as it was found; it counts only as long as exactly that is found.
     pub accepted: Vec<Finding>,
+}
+
+impl RemovalTarget {
+    /// Whether a person agreed to lose exactly this.
+    #[must_use]
+    pub fn accepts(&self, finding: &Finding) -> bool {
+        let is_same = |given: &Finding| {
+            (given.kind, &given.items, given.total) == (finding.kind, &finding.items, finding.total)
+        };
+        finding.kind.is_discardable() && self.accepted.iter().any(is_same)
+    }
 }
 
 /// What was true when a worktree was made.

@@ -63,6 +63,8 @@ statements! {
     OTHER_OWNERS =
         "SELECT id FROM task_environment_repos WHERE worktree_path = $1 AND id <> $2 AND worktree_id <> '' \
          AND status <> 'deleted' AND deleted_at IS NULL LIMIT 1";
+    SET_PLACE =
+        "UPDATE task_environments SET workspace_path = $1, task_dir_name = $2, updated_at = $3 WHERE id = $4";
     SET_STATUS = "UPDATE task_environments SET status = $1, updated_at = $2 WHERE id = $3";
     MARK_REPO_DELETED =
         "UPDATE task_environment_repos SET status = 'deleted', deleted_at = $1, updated_at = $2 WHERE id = $3";
@@ -171,6 +173,18 @@ pub fn set_status(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     tx.change(&SET_STATUS, params![status.as_str(), now, id.as_str()], "environment", id.as_str())
+}
+
+/// Records that an environment is at another place from now on.
+pub fn set_place(
+    tx: &mut Tx<'_>,
+    id: &EnvironmentId,
+    workspace_path: &str,
+    task_dir_name: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let values = params![workspace_path, task_dir_name, now, id.as_str()];
+    tx.change(&SET_PLACE, values, "environment", id.as_str())
 }
 
 /// Records that a repository's worktree was given back.

@@ -1,8 +1,12 @@
 //! The permit to remove: only a claimed cleanup job can produce one, and only this module can name it.
 
-use freehold_domain::cleanup::{CleanupJob, CleanupState, ResourceSnapshot};
+use std::path::Path;
+
+use freehold_domain::cleanup::{CleanupJob, CleanupState, ResourceSnapshot, SnapshotSeal};
 use freehold_domain::id::CleanupJobId;
-use freehold_git::{RemovalError, RemovalOutcome, RemovalTarget, Remover};
+use freehold_git::{RemovalError, RemovalOutcome, RemovalTarget, Remover, SealedWorktree};
+
+use crate::EngineError;
 
 /// A cleanup job whose lease this worker holds, and whose record is Freehold's own.
 #[derive(Debug)]
@@ -32,6 +36,12 @@ impl ClaimedJob {
     pub(in crate::cleanup) fn permit(&self, target: RemovalTarget) -> RemovalPermit {
         RemovalPermit { job_id: self.job.id.clone(), target }
     }
+
+    /// The right to take one seal of the job's snapshot away; none when the job is not about seals.
+    pub(in crate::cleanup) fn purge_permit(&self, seal: &SnapshotSeal) -> Option<PurgePermit> {
+        let is_listed = self.job.trigger.purges() && self.resources.seals.contains(seal);
+        is_listed.then(|| PurgePermit { job_id: self.job.id.clone(), seal: seal.clone() })
+    }
 }
 
 /// The right to remove one worktree, once.
@@ -42,9 +52,33 @@ pub(in crate::cleanup) struct RemovalPermit {
 }
 
 impl RemovalPermit {
-    /// Removes the worktree; blocking. Git looks again, under the repository lock, before anything moves.
-    pub(in crate::cleanup) fn redeem(self, remover: &Remover) -> Result<RemovalOutcome, RemovalError> {
+    /// Removes the worktree; blocking. Git looks again, under the repository lock, before anything moves. With a
+    /// seal, the work in it may go; without one, a worktree with work stays.
+    pub(in crate::cleanup) fn redeem(
+        self,
+        remover: &Remover,
+        sealed: Option<&SealedWorktree>,
+    ) -> Result<RemovalOutcome, RemovalError> {
         tracing::info!(job_id = %self.job_id, path = %self.target.path.display(), "removing a worktree");
-        remover.remove(&self.target)
+        match sealed {
+            Some(sealed) => remover.remove_sealed(&self.target, sealed),
+            None => remover.remove(&self.target),
+        }
+    }
+}
+
+/// The right to take one seal away, once.
+#[derive(Debug)]
+pub(in crate::cleanup) struct PurgePermit {
+    job_id: CleanupJobId,
+    seal: SnapshotSeal,
+}
+
+impl PurgePermit {
+    /// Takes the seal away, if it still is the one that was recorded; blocking.
+    pub(in crate::cleanup) fn redeem(self, remover: &Remover) -> Result<bool, EngineError> {
+        let SnapshotSeal { id, repository_path, commit } = self.seal;
+        tracing::info!(job_id = %self.job_id, seal_id = %id, "purging a seal");
+        Ok(remover.purge_seal(Path::new(&repository_path), id.as_str(), &commit.parse()?)?)
     }
 }

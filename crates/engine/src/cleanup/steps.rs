@@ -1,4 +1,4 @@
-//! The steps of a claimed job: stop, re-check, remove, verify, finish. Each can be repeated; a resource that
+//! The steps of a claimed job: stop, re-check, seal, remove, verify, finish. Each can be repeated; a resource that
 //! is gone counts as done for its step.
 
 use std::path::Path;
@@ -10,18 +10,18 @@ use freehold_domain::cleanup::{
 use freehold_domain::clock::Timestamp;
 use freehold_domain::environment::EnvironmentStatus;
 use freehold_domain::event::EventBody;
-use freehold_git::{RemovalError, Remover};
+use freehold_git::{RemovalError, Remover, SealedWorktree};
 use freehold_store as store;
 use freehold_store::cleanup::CleanupOutcome;
 use freehold_store::{StoreError, Tx};
 
 use super::permit::ClaimedJob;
-use super::target::stakes_of;
+use super::target::{JobView, Looked, foreign_executor, stakes_of};
 use super::{FOREIGN, tell};
 use crate::{Engine, EngineError};
 
 /// How an attempt ended, before it is stored.
-enum Attempt {
+pub(super) enum Attempt {
     Done,
     /// The task was opened again meanwhile; there is nothing to give back.
     CalledOff,
@@ -46,7 +46,7 @@ impl Engine {
             Ok(Attempt::Done | Attempt::CalledOff) => CleanupOutcome::Succeeded,
             Ok(Attempt::AtStake(stakes)) => CleanupOutcome::NeedsDecision {
                 stakes: stakes.clone(),
-                error: "work would be lost; nothing was removed".into(),
+                error: "a person must decide; nothing was removed that is not sealed".into(),
             },
             Err(error) => failed_attempt(&job, error, now),
         };
@@ -79,6 +79,9 @@ impl Engine {
 
     async fn attempt(&self, claimed: &ClaimedJob, remover: Arc<Remover>) -> Result<Attempt, EngineError> {
         let (job, resources) = (claimed.job(), claimed.resources());
+        if job.trigger.purges() {
+            return self.purge(claimed, remover).await;
+        }
         if job.trigger != CleanupTrigger::FailedCreation {
             if !self.is_still_closed(job).await? {
                 return Ok(Attempt::CalledOff);
@@ -86,12 +89,24 @@ impl Engine {
             self.stop_sessions_of(&job.task_id).await?;
         }
         crate::failpoint!("engine.cleanup.stopped");
-        let stakes = self.assess(resources, job.trigger, job.keep_branches).await?;
-        if !stakes.is_empty() {
-            return Ok(Attempt::AtStake(stakes));
+        if let Some(stake) = foreign_executor(resources) {
+            return Ok(Attempt::AtStake(vec![stake]));
         }
-        for worktree in &resources.worktrees {
-            if let Some(stakes) = self.remove(claimed, worktree, remover.clone()).await? {
+        let mut looked = self.assess(&JobView::of(job, resources)).await?;
+        if self.put_back(&looked).await? {
+            looked = self.assess(&JobView::of(job, resources)).await?;
+        }
+        let blocking: Vec<Stake> = looked.iter().flat_map(Looked::blocking).cloned().collect();
+        if !blocking.is_empty() {
+            return Ok(Attempt::AtStake(blocking));
+        }
+        let sealed = match self.seal_all(claimed, &looked).await? {
+            Ok(sealed) => sealed,
+            Err(stakes) => return Ok(Attempt::AtStake(stakes)),
+        };
+        crate::failpoint!("engine.cleanup.sealed");
+        for (looked, sealed) in looked.iter().zip(sealed) {
+            if let Some(stakes) = self.remove(claimed, looked, sealed, remover.clone()).await? {
                 return Ok(Attempt::AtStake(stakes));
             }
             crate::failpoint!("engine.cleanup.removed");
@@ -104,6 +119,18 @@ impl Engine {
         Ok(Attempt::Done)
     }
 
+    /// Puts back what an attempt that died had moved away before it was decided; tells whether there was any.
+    async fn put_back(&self, looked: &[Looked]) -> Result<bool, EngineError> {
+        let mut is_back = false;
+        for looked in looked.iter().filter(|looked| !looked.is_present && looked.stakes.is_empty()) {
+            let target = looked.target.clone();
+            let put_back =
+                self.blocking("putting a worktree back", move |git| git.put_back_worktree(&target));
+            is_back |= put_back.await?;
+        }
+        Ok(is_back)
+    }
+
     async fn is_still_closed(&self, job: &CleanupJob) -> Result<bool, EngineError> {
         let id = job.task_id.clone();
         let task = self.inner.store.read(move |tx| store::task::find(tx, &id)).await?;
@@ -114,19 +141,23 @@ impl Engine {
     async fn remove(
         &self,
         claimed: &ClaimedJob,
-        worktree: &SnapshotWorktree,
+        looked: &Looked,
+        sealed: Option<SealedWorktree>,
         remover: Arc<Remover>,
     ) -> Result<Option<Vec<Stake>>, EngineError> {
-        let job = claimed.job();
-        let permit = claimed.permit(self.removal_target(worktree, job.trigger, job.keep_branches)?);
-        let path = worktree.path.clone();
-        let removal = self.blocking("removing a worktree", move |_| match permit.redeem(&remover) {
-            Ok(_) => Ok(None),
-            Err(RemovalError::AtStake(assessment)) => {
-                Ok(Some(stakes_of(&path, assessment.findings).collect()))
-            }
-            Err(RemovalError::Git(error)) => Err(EngineError::Git(error)),
-        });
+        let permit = claimed.permit(looked.target.clone());
+        let path = looked.worktree.path.clone();
+        let removal =
+            self.blocking("removing a worktree", move |_| match permit.redeem(&remover, sealed.as_ref()) {
+                Ok(_) => Ok(None),
+                Err(RemovalError::AtStake(assessment)) => {
+                    Ok(Some(stakes_of(&path, assessment.findings).collect()))
+                }
+                Err(RemovalError::Changed { path: file }) => {
+                    Err(EngineError::ChangedAfterSeal { path, file: file.display().to_string() })
+                }
+                Err(RemovalError::Git(error)) => Err(EngineError::Git(error)),
+            });
         removal.await
     }
 
@@ -158,7 +189,7 @@ fn failed_attempt(job: &CleanupJob, error: &EngineError, now: Timestamp) -> Clea
     CleanupOutcome::RetryWait { at: now.plus_millis(retry_delay_ms(job.attempts)), error }
 }
 
-/// Stores that the resources are gone: rows of an archived task say so, rows of a deleted task go.
+/// Stores that the resources are gone: rows of an archived task say so, a deleted task comes into the trash.
 fn give_back_rows(
     tx: &mut Tx<'_>,
     job: &CleanupJob,
@@ -174,13 +205,28 @@ fn give_back_rows(
         store::creation::delete(tx, id)?;
     }
     let task_id = job.task_id.clone();
-    if job.trigger == CleanupTrigger::Delete {
-        store::task::delete_row(tx, &task_id)?;
-        tx.emit(EventBody::TaskDeleted { task_id }, now);
-        return Ok(());
+    for seal in &resources.seals {
+        store::seal::delete(tx, &seal.id)?;
+    }
+    match job.trigger {
+        CleanupTrigger::SealExpiry => return Ok(()),
+        CleanupTrigger::TrashPurge => {
+            store::task::delete_row(tx, &task_id)?;
+            tx.emit(EventBody::TaskDeleted { task_id }, now);
+            return Ok(());
+        }
+        _ => {}
     }
     if let Some(id) = &resources.environment_id {
         store::environment::set_status(tx, id, EnvironmentStatus::Stopped, now)?;
+    }
+    if job.trigger.deletes_task() {
+        // The row may be gone: a job outlives it.
+        if store::task::find(tx, &task_id)?.is_some() {
+            store::task::set_trashed(tx, &task_id, now)?;
+        }
+        tx.emit(EventBody::TaskDeleted { task_id }, now);
+        return Ok(());
     }
     tx.emit(EventBody::TaskChanged { task_id }, now);
     Ok(())

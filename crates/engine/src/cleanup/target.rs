@@ -1,9 +1,14 @@
 //! From a snapshot to what Git is asked about, and from Git's findings to what a person reads.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use freehold_domain::cleanup::{CleanupTrigger, ResourceSnapshot, SnapshotWorktree, Stake, StakeKind};
-use freehold_git::{BranchPolicy, ExpectedIdentity, Finding, FindingKind, RemovalTarget, Remover};
+use freehold_domain::cleanup::{
+    CleanupJob, CleanupTrigger, ResourceSnapshot, SnapshotWorktree, Stake, StakeKind,
+};
+use freehold_git::{
+    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Presence, RemovalTarget, Remover,
+};
 use freehold_store as store;
 
 use crate::{Engine, EngineError};
@@ -11,32 +16,112 @@ use crate::{Engine, EngineError};
 /// The executors whose workspaces are on this machine's file system; older databases have names of their own.
 const LOCAL_EXECUTORS: [&str; 4] = ["", "worktree", "local", "local_pc"];
 
+/// How often a job looks at what Git could not tell about, and how long it waits in between.
+const LOOKS: u32 = 3;
+const LOOK_PAUSE: Duration = Duration::from_millis(150);
+
+/// What a look at worktrees, or their removal, depends on beside the worktrees themselves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct JobView<'a> {
+    pub(super) resources: &'a ResourceSnapshot,
+    pub(super) trigger: CleanupTrigger,
+    pub(super) keep_branches: bool,
+    pub(super) accepted: &'a [Stake],
+    /// Whether a worker has claimed the job.
+    pub(super) is_claimed: bool,
+}
+
+impl<'a> JobView<'a> {
+    pub(super) fn of(job: &'a CleanupJob, resources: &'a ResourceSnapshot) -> Self {
+        let CleanupJob { trigger, keep_branches, accepted, .. } = job;
+        Self { resources, trigger: *trigger, keep_branches: *keep_branches, accepted, is_claimed: true }
+    }
+}
+
+/// What was found at one worktree of a snapshot.
+#[derive(Debug)]
+pub(super) struct Looked {
+    pub(super) worktree: SnapshotWorktree,
+    pub(super) target: RemovalTarget,
+    pub(super) is_present: bool,
+    pub(super) stakes: Vec<Stake>,
+}
+
+impl Looked {
+    /// What a person must decide about: everything that a seal would not hold.
+    pub(super) fn blocking(&self) -> impl Iterator<Item = &Stake> {
+        self.stakes.iter().filter(|stake| !self.is_present || !stake.kind.is_sealable())
+    }
+
+    /// What a seal would hold.
+    pub(super) fn sealable(&self) -> impl Iterator<Item = &Stake> {
+        self.stakes.iter().filter(|stake| self.is_present && stake.kind.is_sealable())
+    }
+}
+
 impl Engine {
-    /// Looks at every worktree of a snapshot and tells what would be lost; changes nothing.
-    pub(super) async fn assess(
-        &self,
-        snapshot: &ResourceSnapshot,
-        trigger: CleanupTrigger,
-        keep_branches: bool,
-    ) -> Result<Vec<Stake>, EngineError> {
-        let mut stakes: Vec<Stake> = foreign_executor(snapshot).into_iter().collect();
-        if !stakes.is_empty() {
-            return Ok(stakes);
+    /// Looks at every worktree of a job's snapshot; changes nothing.
+    pub(super) async fn assess(&self, job: &JobView<'_>) -> Result<Vec<Looked>, EngineError> {
+        let mut looked = Vec::new();
+        for worktree in &job.resources.worktrees {
+            looked.push(self.look_at(job, worktree).await?);
         }
-        for worktree in &snapshot.worktrees {
-            if let Some(detail) = self.unprovable(worktree).await? {
-                stakes.push(doubt(&worktree.path, detail.into()));
-                continue;
-            }
-            let target = self.removal_target(worktree, trigger, keep_branches)?;
-            let looked =
-                self.blocking("assessing a worktree", move |git| Remover::assess(git, &target)).await;
-            match looked {
-                Ok(assessment) => stakes.extend(stakes_of(&worktree.path, assessment.findings)),
-                Err(error) => stakes.push(unknown(&worktree.path, &error)),
-            }
+        Ok(looked)
+    }
+
+    async fn look_at(&self, job: &JobView<'_>, worktree: &SnapshotWorktree) -> Result<Looked, EngineError> {
+        let mut looked = Looked {
+            worktree: worktree.clone(),
+            target: self.removal_target(job, worktree)?,
+            is_present: false,
+            stakes: Vec::new(),
+        };
+        if let Some(detail) = self.unprovable(worktree).await? {
+            looked.stakes.push(doubt(&worktree.path, detail.into()));
+            return Ok(looked);
         }
-        Ok(stakes)
+        let mut answer = self.ask_git(job, &looked.target).await;
+        let has_lost_commits = |assessment: &Assessment| {
+            assessment.presence == Presence::Missing
+                && assessment.findings.iter().any(|finding| finding.kind == FindingKind::Commits)
+        };
+        if answer.as_ref().is_ok_and(has_lost_commits) {
+            // A worktree that is gone already cannot be sealed any more; its branch can stay.
+            looked.target.branch_policy = BranchPolicy::Keep;
+            answer = self.ask_git(job, &looked.target).await;
+        }
+        match answer {
+            Ok(assessment) => {
+                looked.is_present = assessment.presence == Presence::Present;
+                looked.stakes.extend(stakes_of(&worktree.path, assessment.findings));
+            }
+            Err(error) => looked.stakes.push(unknown(&worktree.path, &error)),
+        }
+        Ok(looked)
+    }
+
+    /// A look for a dialog waits for nobody. One of a job waits for its turn, and looks again where Git could not
+    /// tell: a person's own command may be at work.
+    async fn ask_git(&self, job: &JobView<'_>, target: &RemovalTarget) -> Result<Assessment, EngineError> {
+        let (target, is_at_rest) = (target.clone(), job.is_claimed);
+        self.blocking("assessing a worktree", move |git| {
+            if !is_at_rest {
+                return Remover::assess(git, &target);
+            }
+            let mut looks = LOOKS;
+            loop {
+                looks -= 1;
+                let looked = Remover::assess_at_rest(git, &target);
+                let is_clear = looked.as_ref().is_ok_and(|assessment| {
+                    assessment.findings.iter().all(|finding| finding.kind != FindingKind::Unknown)
+                });
+                if is_clear || looks == 0 {
+                    return looked;
+                }
+                std::thread::sleep(LOOK_PAUSE);
+            }
+        })
+        .await
     }
 
     /// Why nothing that Git says could prove that a worktree is the task's to give back; none when it could.
@@ -53,16 +138,19 @@ impl Engine {
         Ok(is_owned_twice.then_some("Another task's workspace is recorded at the same place."))
     }
 
-    pub(super) fn removal_target(
+    fn removal_target(
         &self,
+        job: &JobView<'_>,
         worktree: &SnapshotWorktree,
-        trigger: CleanupTrigger,
-        keep_branches: bool,
     ) -> Result<RemovalTarget, EngineError> {
-        let is_inherited = worktree.origin.is_none() && trigger != CleanupTrigger::FailedCreation;
+        let has_failed = job.trigger == CleanupTrigger::FailedCreation;
+        let is_inherited = worktree.origin.is_none() && !has_failed;
+        // One that was restored is known by its origin, and its branch may have been there before.
+        let is_restored = worktree.origin.is_some() && has_failed;
         // Who made the branch of an inherited worktree is not recorded; it may be a person's own.
-        let removes = trigger.removes_branches() && !keep_branches && !is_inherited;
+        let removes = job.trigger.removes_branches() && !job.keep_branches && !is_inherited && !is_restored;
         let base = Some(&worktree.base_commit).filter(|commit| !commit.is_empty());
+        let accepted = job.accepted.iter().filter(|stake| stake.worktree_path == worktree.path);
         Ok(RemovalTarget {
             repo: PathBuf::from(&worktree.repository_path),
             path: PathBuf::from(&worktree.path),
@@ -75,7 +163,8 @@ impl Engine {
             }),
             managed_root: self.root_of(Path::new(&worktree.path), is_inherited),
             branch_policy: if removes { BranchPolicy::RemoveIfFoundElsewhere } else { BranchPolicy::Keep },
-            never_exposed: trigger == CleanupTrigger::FailedCreation,
+            never_exposed: has_failed && !is_restored,
+            accepted: accepted.filter_map(finding_of).collect(),
         })
     }
 
@@ -116,14 +205,14 @@ pub(super) fn unknown(path: &str, error: &EngineError) -> Stake {
     doubt(path, format!("The state of the worktree could not be found out: {error}"))
 }
 
-fn doubt(path: &str, detail: String) -> Stake {
+pub(super) fn doubt(path: &str, detail: String) -> Stake {
     let (kind, items) = (StakeKind::Unknown, Vec::new());
     Stake { kind, worktree_path: path.to_owned(), items, total: 0, detail }
 }
 
 /// Whether the workspace is on an executor that Freehold does not run, such as a container or another machine.
 /// What is there cannot be looked at, so it is never touched.
-fn foreign_executor(snapshot: &ResourceSnapshot) -> Option<Stake> {
+pub(super) fn foreign_executor(snapshot: &ResourceSnapshot) -> Option<Stake> {
     let kind = snapshot.executor_type.as_str();
     if LOCAL_EXECUTORS.contains(&kind) {
         return None;
@@ -135,16 +224,43 @@ fn foreign_executor(snapshot: &ResourceSnapshot) -> Option<Stake> {
     Some(doubt(&snapshot.workspace_path, detail))
 }
 
-const fn kind_of(kind: FindingKind) -> StakeKind {
-    match kind {
-        FindingKind::Uncommitted => StakeKind::Uncommitted,
-        FindingKind::Untracked => StakeKind::Untracked,
-        FindingKind::Ignored => StakeKind::Ignored,
-        FindingKind::Commits => StakeKind::Commits,
-        FindingKind::NestedRepository => StakeKind::NestedRepository,
-        FindingKind::OperationInProgress => StakeKind::OperationInProgress,
-        FindingKind::Occupied => StakeKind::Occupied,
-        FindingKind::Locked => StakeKind::Locked,
-        FindingKind::Unknown => StakeKind::Unknown,
+/// Which kind of finding is told as which kind of stake.
+const KINDS: [(FindingKind, StakeKind); 11] = [
+    (FindingKind::Uncommitted, StakeKind::Uncommitted),
+    (FindingKind::Untracked, StakeKind::Untracked),
+    (FindingKind::Ignored, StakeKind::Ignored),
+    (FindingKind::Commits, StakeKind::Commits),
+    (FindingKind::NestedRepository, StakeKind::NestedRepository),
+    (FindingKind::OperationInProgress, StakeKind::OperationInProgress),
+    (FindingKind::Occupied, StakeKind::Occupied),
+    (FindingKind::Locked, StakeKind::Locked),
+    (FindingKind::InUse, StakeKind::InUse),
+    (FindingKind::Unsealed, StakeKind::Unsealed),
+    (FindingKind::Unknown, StakeKind::Unknown),
+];
+
+fn kind_of(kind: FindingKind) -> StakeKind {
+    let found = KINDS.into_iter().find(|(finding, _)| *finding == kind);
+    found.map_or(StakeKind::Unknown, |(_, stake)| stake)
+}
+
+/// A stake that a person agreed to lose, as Git found it.
+fn finding_of(stake: &Stake) -> Option<Finding> {
+    let (kind, _) = KINDS.into_iter().find(|(_, kind)| *kind == stake.kind)?;
+    Some(Finding { kind, items: stake.items.clone(), total: stake.total, detail: stake.detail.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stake_is_one_kind_of_finding_and_judged_as_it() {
+        assert_eq!(KINDS.len(), StakeKind::ALL.len());
+        for (finding, stake) in KINDS {
+            assert_eq!(kind_of(finding), stake);
+            assert_eq!(finding.is_sealable(), stake.is_sealable(), "{stake}");
+            assert_eq!(finding.is_discardable(), stake.is_discardable(), "{stake}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What an earlier server of this node left half made: abandoned, so that the cleanup path removes it, and
-//! made anew, because the wish for it is still stored on the task.
+//! made anew, because the wish for it is still stored on the task; or, where a closed task was being brought back,
+//! finished.
 
 use freehold_domain::cleanup::{CleanupJob, CleanupTrigger, ResourceSnapshot, SnapshotWorktree};
 use freehold_domain::environment::Creation;
@@ -8,11 +9,17 @@ use freehold_store as store;
 
 use crate::{Engine, EngineError};
 
-/// Abandons every attempt of this node that did not come to own anything.
-pub(crate) async fn abandon_unfinished_creations(engine: &Engine) -> Result<(), EngineError> {
+/// Abandons every attempt of this node that did not come to own anything. An attempt to bring a closed task back
+/// is finished instead: all it needs is in the seals.
+pub(crate) async fn settle_unfinished_creations(engine: &Engine) -> Result<(), EngineError> {
     for creation in engine.inner.store.read(store::creation::list_unfinished).await? {
-        if creation.node_id == engine.inner.options.node_id {
-            tracing::info!(task_id = %creation.task_id, creation_id = %creation.id, "abandoning an interrupted creation");
+        if creation.node_id != engine.inner.options.node_id {
+            continue;
+        }
+        tracing::info!(task_id = %creation.task_id, creation_id = %creation.id, "settling an interrupted creation");
+        if creation.restores() {
+            engine.finish_reopening(creation);
+        } else {
             engine.abandon(creation).await?;
         }
     }
@@ -33,12 +40,13 @@ impl Engine {
             node_id: Some(creation.node_id.clone()),
             task_dir_name: creation.task_dir_name.clone(),
             worktrees: creation.worktrees.iter().map(snapshot_of_plan).collect(),
+            seals: Vec::new(),
         };
         (job, snapshot)
     }
 }
 
-fn snapshot_of_plan(planned: &freehold_domain::environment::PlannedWorktree) -> SnapshotWorktree {
+pub(super) fn snapshot_of_plan(planned: &freehold_domain::environment::PlannedWorktree) -> SnapshotWorktree {
     SnapshotWorktree {
         environment_repo_id: None,
         worktree_id: planned.worktree_id.clone(),

@@ -9,11 +9,12 @@ use freehold_domain::id::TaskId;
 use freehold_domain::session::SessionState;
 use freehold_engine::Engine;
 use freehold_engine::cleanup::CloseAction;
+use freehold_engine::environment::reopen::Reopening;
 use freehold_engine::task::TaskListQuery;
 
 use crate::harness::{
-    World, add_repository, commit_all, new_task, on_both_engines, start_engine, wait_for_job, wait_for_task,
-    wait_until_idle, worktree_of,
+    World, add_repository, close, new_task, on_both_engines, start_engine, wait_for_task, wait_until_idle,
+    whole, worktree_of,
 };
 
 const CREATION: [&str; 9] = [
@@ -28,15 +29,30 @@ const CREATION: [&str; 9] = [
     "engine.session.stored",
 ];
 
-const CLOSING: [&str; 8] = [
+const CLOSING: [&str; 13] = [
     "engine.close.reserved",
     "engine.close.snapshot",
     "engine.close.activated",
     "engine.cleanup.stopped",
+    "git.seal.after_objects",
+    "git.seal.after_ref",
+    "engine.cleanup.seal",
+    "engine.cleanup.sealed",
+    "git.removal.moved",
     "git.removal.after_rename",
     "git.removal.after_registration",
     "engine.cleanup.removed",
     "engine.cleanup.verified",
+];
+
+const REOPENING: [&str; 7] = [
+    "engine.reopen.planned",
+    "git.restore.after_staging",
+    "git.restore.after_files",
+    "git.restore.before_rename",
+    "git.restore.after_rename",
+    "engine.reopen.restored",
+    "engine.reopen.opened",
 ];
 
 /// Runs `scene` in a child process that aborts at the failpoint.
@@ -69,9 +85,12 @@ async fn child() {
             let id = engine.create_task(new_task(&repository, "crash", "list")).await.unwrap();
             wait_until_idle(&engine, &id).await;
         }
+        "reopen" => {
+            let id = archived_task(&engine).await;
+            engine.reopen_task(id, Reopening::default()).await.unwrap();
+        }
         _ => {
-            let job = engine.close_task(only_task(&engine).await, CloseAction::Archive).await.unwrap();
-            wait_for_job(&engine, &job).await;
+            close(&engine, &only_task(&engine).await, CloseAction::Archive).await;
         }
     }
 }
@@ -116,7 +135,8 @@ async fn close_with_crash(world: &World, failpoint: &str) {
     let repository = add_repository(&engine, world).await;
     let id = engine.create_task(new_task(&repository, "close", "Improve it")).await.unwrap();
     let worktree = worktree_of(&wait_until_idle(&engine, &id).await);
-    commit_all(world, &worktree);
+    std::fs::write(worktree.join("src/lib.rs"), "changed and not committed\n").unwrap();
+    let before = whole(world, &worktree);
     engine.shutdown().await;
     let main_before = world.repo.git(&["status", "--porcelain", "--branch"]);
     crash(world, "close", failpoint);
@@ -130,8 +150,44 @@ async fn close_with_crash(world: &World, failpoint: &str) {
     assert_eq!(is_open, worktree.join("freehold-demo.md").is_file(), "{failpoint}: whole or closed");
     assert_eq!(world.worktrees().len(), usize::from(is_open), "{failpoint}");
     assert_eq!(world.branches().len(), 1, "{failpoint}: the branch stays");
+    if !is_open {
+        engine.reopen_task(id.clone(), Reopening::default()).await.unwrap();
+    }
+    assert_eq!(whole(world, &worktree), before, "{failpoint}: every byte is back");
     assert_eq!(world.repo.git(&["status", "--porcelain", "--branch"]), main_before, "{failpoint}");
+    assert!(!world.root().join(".trash").exists(), "{failpoint}: nothing is left in the trash folder");
     engine.shutdown().await;
+}
+
+#[test]
+fn a_crash_at_any_step_of_bringing_a_task_back_ends_in_a_task_that_is_back() {
+    for failpoint in REOPENING {
+        on_both_engines(async |world: &World| reopen_with_crash(world, failpoint).await);
+    }
+}
+
+async fn reopen_with_crash(world: &World, failpoint: &str) {
+    let engine = world.start().await;
+    let repository = add_repository(&engine, world).await;
+    let id = engine.create_task(new_task(&repository, "reopen", "Improve it")).await.unwrap();
+    let worktree = worktree_of(&wait_until_idle(&engine, &id).await);
+    let before = whole(world, &worktree);
+    close(&engine, &id, CloseAction::Archive).await;
+    engine.shutdown().await;
+    crash(world, "reopen", failpoint);
+
+    let engine = world.start().await;
+    wait_for_task(&engine, &id, failpoint, |view| view.summary.task.is_open()).await;
+    assert_eq!(whole(world, &worktree), before, "{failpoint}");
+    assert_eq!((world.worktrees().len(), world.branches().len()), (1, 1), "{failpoint}");
+    let beside = worktree.parent().unwrap().read_dir().unwrap().count();
+    assert_eq!(beside, 1, "{failpoint}: nothing is left beside the worktree");
+    engine.shutdown().await;
+}
+
+async fn archived_task(engine: &Engine) -> TaskId {
+    let query = TaskListQuery { limit: 10, archived: true, ..TaskListQuery::default() };
+    engine.tasks(query).await.unwrap().items.remove(0).task.id
 }
 
 async fn only_task(engine: &Engine) -> TaskId {

@@ -1,5 +1,7 @@
 //! A whole Freehold in a temporary folder: a repository, a database, an engine and the demo agent.
 
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +9,7 @@ use std::time::{Duration, Instant};
 use freehold_domain::cleanup::CleanupJob;
 use freehold_domain::id::{NodeId, RepositoryId, SessionId, TaskId};
 use freehold_domain::session::SessionState;
-use freehold_engine::cleanup::CloseAction;
+use freehold_engine::cleanup::{CloseAction, CloseTask};
 use freehold_engine::repository::AddRepository;
 use freehold_engine::system::{RandomIds, SystemClock};
 use freehold_engine::task::{NewTask, NewTaskRepository, TaskView};
@@ -89,18 +91,29 @@ fn run(database: &TestDatabase, test: &impl AsyncFn(&World)) {
 
 /// Starts an engine as a server does, on blocking threads where the store wants them.
 pub(crate) async fn start_engine(home: &Path, url: &str) -> Engine {
+    start_engine_with(home, url, |_| {}).await
+}
+
+/// As [`start_engine`], with other options.
+pub(crate) async fn start_engine_with(
+    home: &Path,
+    url: &str,
+    change: impl FnOnce(&mut EngineOptions),
+) -> Engine {
     let url = DatabaseUrl::parse(url).unwrap();
     let store = tokio::task::spawn_blocking(move || Store::open(&url, StoreOptions::default()));
     let store = store.await.unwrap().unwrap();
     let git = Git::open(&home.join("scratch")).unwrap();
-    let options = EngineOptions {
+    let mut options = EngineOptions {
         node_id: NodeId::new("test-node").unwrap(),
         hostname: "test".into(),
         workspaces_root: home.join("workspaces"),
         demo_agent: (demo_agent(), Vec::new()),
         agent_handshake_ms: 20_000,
         agent_stop_grace_ms: 500,
+        retention_ms: freehold_domain::seal::RETENTION_MS,
     };
+    change(&mut options);
     Engine::start(store, git, Arc::new(SystemClock), Arc::new(RandomIds), options).await.unwrap()
 }
 
@@ -181,9 +194,45 @@ pub(crate) async fn wait_for_job(engine: &Engine, job: &CleanupJob) -> CleanupJo
     }
 }
 
+/// Closes a task with consent to a seal, and waits for what becomes of its workspace.
 pub(crate) async fn close(engine: &Engine, id: &TaskId, action: CloseAction) -> CleanupJob {
-    let job = engine.close_task(id.clone(), action).await.unwrap();
+    let job = engine.close_task(id.clone(), CloseTask { action, seals: true }).await.unwrap();
     wait_for_job(engine, &job).await
+}
+
+/// Every file, link and directory of a worktree with its mode and content, but for the link to its registration.
+pub(crate) fn files_of(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut files = BTreeMap::new();
+    let mut open = vec![top.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in directory.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = path.symlink_metadata().unwrap();
+            let content = if metadata.is_dir() {
+                open.push(path.clone());
+                Vec::new()
+            } else if metadata.is_symlink() {
+                path.read_link().unwrap().into_os_string().into_encoded_bytes()
+            } else {
+                std::fs::read(&path).unwrap()
+            };
+            files.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.mode(), content));
+        }
+    }
+    files.remove(Path::new(".git"));
+    files
+}
+
+/// Everything about a worktree that must come back: its files, what Git says of them, and what is checked out.
+pub(crate) fn whole(world: &World, top: &Path) -> (BTreeMap<PathBuf, (u32, Vec<u8>)>, Vec<String>) {
+    let said = [
+        &["status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored"][..],
+        &["ls-files", "-s", "-v"],
+        &["rev-parse", "HEAD"],
+        &["diff", "--cached", "--raw"],
+    ];
+    let said = said.map(|arguments| world.repo.git_in(top, arguments)).to_vec();
+    (files_of(top), said)
 }
 
 pub(crate) fn worktree_of(view: &TaskView) -> PathBuf {

@@ -11,4 +11,5 @@ mod crash;
 mod creation;
 mod harness;
 mod inherited;
+mod reopening;
 mod session;

@@ -57,16 +57,10 @@ pub(super) fn assess(
     judge(git, target, &common_dir, sealed, &mut look);
     let is_settled = |finding: &Finding| {
         let is_held = sealed.is_some() && finding.kind.is_sealable() && finding.kind != FindingKind::Commits;
-        is_held
-            || (finding.kind.is_discardable() && target.accepted.iter().any(|given| is_same(given, finding)))
+        is_held || target.accepts(finding)
     };
     look.assessment.findings.retain(|finding| !is_settled(finding));
     Ok(look)
-}
-
-/// Whether exactly what a person agreed to lose was found.
-fn is_same(given: &Finding, found: &Finding) -> bool {
-    (given.kind, &given.items, given.total) == (found.kind, &found.items, found.total)
 }
 
 /// What is at the path, judged by the recorded identity.

@@ -63,7 +63,7 @@ fn what_a_removal_only_moved_away_is_put_back_with_what_came_into_it() {
         other => panic!("{other:?}"),
     }
     assert!(target.path.join("late.txt").exists() && !world.root().join(".trash").exists());
-    assert!(!remover.put_back(&target).unwrap(), "there is nothing to put back any more");
+    assert!(!world.git.put_back_worktree(&target).unwrap(), "there is nothing to put back any more");
     std::fs::remove_file(target.path.join("late.txt")).unwrap();
     remover.remove(&target).unwrap();
     assert!(!target.path.exists() && world.registrations().is_empty());

@@ -99,7 +99,7 @@ fn a_task_in_the_trash_is_in_no_other_list_until_it_is_revived() {
             (open, fixture.read(move |tx| task::list_trash(tx, &trash)).len())
         };
         assert_eq!(lists(fixture), (0, 1));
-        assert_eq!(fixture.read(move |tx| task::trashed_before(tx, now)), [task.id.clone()]);
+        assert_eq!(fixture.read(move |tx| task::trashed_before(tx, now)), std::slice::from_ref(&task.id));
         assert_eq!(fixture.read(move |tx| task::trashed_before(tx, now.plus_millis(-1))), []);
 
         let repo = fixture.environment("task", &task).1.remove(0);

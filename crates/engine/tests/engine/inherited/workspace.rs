@@ -138,6 +138,7 @@ fn a_registered_worktree_of_another_program_is_given_back_and_its_branch_stays()
             let path = foreign_worktree(world, name);
             std::fs::write(path.join("work.txt"), "committed\n").unwrap();
             commit_all(world, &path);
+            std::fs::write(path.join("work.txt"), "changed\n").unwrap();
             let recorded = Recorded { repo_status, ..Recorded::at(&path) };
             let (_, job) = close_recorded(world, &engine, name, recorded, action).await;
             assert_eq!(job.state, CleanupState::Succeeded, "{job:#?}");
@@ -149,7 +150,7 @@ fn a_registered_worktree_of_another_program_is_given_back_and_its_branch_stays()
         let branches = world.repo.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/feature"]);
         assert_eq!(branches, "feature/dropped\nfeature/kept", "who made them is not recorded");
         let given_back = read(world, "SELECT status FROM task_environments");
-        assert_eq!(given_back, ["stopped"]);
+        assert_eq!(given_back, ["stopped", "stopped"]);
         engine.shutdown().await;
     });
 }
@@ -166,8 +167,8 @@ fn plain_directory(world: &World, name: &str) -> PathBuf {
 fn what_git_cannot_prove_waits_for_a_person_and_nothing_is_removed() {
     on_both_engines(async |world: &World| {
         let (engine, _, _) = scene(world).await;
-        let dirty = foreign_worktree(world, "dirty");
-        std::fs::write(dirty.join("README.md"), "changed\n").unwrap();
+        let nested = foreign_worktree(world, "nested");
+        world.repo.git_in(&nested, &["init", "-q", "inner"]);
         let moved = foreign_worktree(world, "moved");
         let copy = moved.with_file_name("copy");
         std::fs::rename(&moved, &copy).unwrap();
@@ -178,7 +179,7 @@ fn what_git_cannot_prove_waits_for_a_person_and_nothing_is_removed() {
         let plain = plain_directory(world, "plain");
         let unmounted = world.repo.home().join("unmounted/task/repo");
         let cases: [(&str, &Path, &str, StakeKind); 7] = [
-            ("dirty", &dirty, "worktree", StakeKind::Uncommitted),
+            ("nested", &nested, "worktree", StakeKind::NestedRepository),
             ("moved", &copy, "worktree", StakeKind::Occupied),
             ("clone", &clone, "worktree", StakeKind::Occupied),
             ("plain", &plain, "worktree", StakeKind::Occupied),
