@@ -12,7 +12,7 @@ pub struct CleanupJob {
     pub task_id: String,
     /// The task's title when the job was made.
     pub task_title: String,
-    /// `archive`, `delete`, `failed_creation` and others; `unknown` for a word of another program.
+    /// `archive`, `delete`, `failed_creation`, `trash_purge` and others; `unknown` for a word of another program.
     pub trigger: String,
     /// `prepared`, `pending`, `running`, `retry_wait`, `needs_decision`, `succeeded`, `failed` or `cancelled`.
     pub state: String,
@@ -27,6 +27,8 @@ pub struct CleanupJob {
     pub last_error: String,
     /// What a person must decide; empty unless it waits for that.
     pub stakes: Vec<Stake>,
+    /// What a person types to lose exactly what is at stake; none where that cannot be agreed to.
+    pub discard_phrase: Option<String>,
     /// The worktrees it gives back.
     pub worktree_paths: Vec<String>,
     /// When it was made.
@@ -41,7 +43,7 @@ pub struct CleanupJob {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Stake {
     /// `uncommitted`, `untracked`, `ignored`, `commits`, `nested_repository`, `operation_in_progress`,
-    /// `occupied`, `locked` or `unknown`.
+    /// `occupied`, `locked`, `in_use`, `unsealed` or `unknown`.
     pub kind: String,
     /// The absolute path of the worktree.
     pub worktree_path: String,
@@ -62,8 +64,19 @@ pub struct CloseReport {
     pub workspace_path: String,
     /// The branches that stay.
     pub branches_kept: Vec<String>,
-    /// What would be lost; when not empty, the cleanup waits for a decision and removes nothing.
+    /// What exists nowhere else and is sealed, so that it can be brought back.
+    pub sealed: Vec<Stake>,
+    /// What a seal does not hold; when not empty, the cleanup waits for a decision and removes nothing.
     pub stakes: Vec<Stake>,
+}
+
+/// How a task is closed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CloseOptions {
+    /// Whether work that exists nowhere else may be sealed and taken off the disk; false by default. Without this
+    /// consent a task with such work is refused with what it is.
+    pub seal: Option<bool>,
 }
 
 /// What closing is asked about.
@@ -87,8 +100,10 @@ pub struct CleanupQuery {
 /// A person's decision about a cleanup job that waits for one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CleanupDecision {
-    /// `retry`: look again, after the work was committed or moved. `keep`: call the cleanup off; an archived
-    /// or deleted task comes back with its workspace. `keep_branch`: remove the workspace but keep its
-    /// branch, where only commits are at stake.
+    /// `retry`: look again, after what stands in the way was moved or ended. `keep`: call the cleanup off; an
+    /// archived or deleted task comes back with its workspace. `discard`: lose exactly what is at stake.
     pub decision: String,
+    /// For `discard`: the job's `discard_phrase`, typed by a person.
+    #[serde(default)]
+    pub phrase: Option<String>,
 }

@@ -10,7 +10,7 @@ use ureq::http::{Method, Request, StatusCode};
 
 use crate::BASE_PATH;
 use crate::agent::{AddAgentProfile, AgentProfile};
-use crate::cleanup::{CleanupDecision, CleanupJob, CleanupQuery, CloseQuery, CloseReport};
+use crate::cleanup::{CleanupDecision, CleanupJob, CleanupQuery, CloseOptions, CloseQuery, CloseReport};
 use crate::error::ErrorBody;
 use crate::repository::{AddRepository, Branch, Repository, RepositoryAdded};
 use crate::session::{
@@ -19,6 +19,7 @@ use crate::session::{
 use crate::task::{
     DiffQuery, FileDiff, NewTask, RepositoryChanges, TaskDetail, TaskPage, TaskQuery, UpdateTask,
 };
+use crate::trash::{ReopenTask, SealedChanges, SealedDiffQuery, TrashQuery, TrashedTask};
 use crate::workspace::{Health, ServerInfo, Workspace};
 
 pub use live::LiveStream;
@@ -145,13 +146,43 @@ impl Client {
     }
 
     /// Archives a task.
-    pub fn archive_task(&self, id: &str) -> Result<CleanupJob, ClientError> {
-        self.post(&format!("/tasks/{}/archive", escape(id)))
+    pub fn archive_task(&self, id: &str, options: &CloseOptions) -> Result<CleanupJob, ClientError> {
+        self.post(&format!("/tasks/{}/archive{}", escape(id), search(options)))
     }
 
-    /// Deletes a task.
-    pub fn delete_task(&self, id: &str) -> Result<CleanupJob, ClientError> {
-        self.delete(&format!("/tasks/{}", escape(id)))
+    /// Deletes a task: it comes into the trash.
+    pub fn delete_task(&self, id: &str, options: &CloseOptions) -> Result<CleanupJob, ClientError> {
+        self.delete(&format!("/tasks/{}{}", escape(id), search(options)))
+    }
+
+    /// Brings an archived or deleted task back.
+    pub fn reopen_task(&self, id: &str, request: &ReopenTask) -> Result<TaskDetail, ClientError> {
+        self.send(Method::POST, &format!("/tasks/{}/reopen", escape(id)), request)
+    }
+
+    /// Lists the seals of a task, open or closed, with what they change.
+    pub fn seals(&self, task_id: &str) -> Result<Vec<SealedChanges>, ClientError> {
+        self.get(&format!("/tasks/{}/seals", escape(task_id)))
+    }
+
+    /// Reads the diff of one file of a seal.
+    pub fn sealed_diff(&self, seal_id: &str, query: &SealedDiffQuery) -> Result<FileDiff, ClientError> {
+        self.get(&format!("/seals/{}/diff{}", escape(seal_id), search(query)))
+    }
+
+    /// Lists the deleted tasks.
+    pub fn trash(&self, query: &TrashQuery) -> Result<Vec<TrashedTask>, ClientError> {
+        self.get(&format!("/trash{}", search(query)))
+    }
+
+    /// Reads a deleted task.
+    pub fn trashed_task(&self, id: &str) -> Result<TrashedTask, ClientError> {
+        self.get(&format!("/trash/{}", escape(id)))
+    }
+
+    /// Takes a deleted task out of the trash for good.
+    pub fn purge_task(&self, id: &str) -> Result<CleanupJob, ClientError> {
+        self.delete(&format!("/trash/{}", escape(id)))
     }
 
     /// Reads what closing a task would give back and what is at stake.

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::cleanup::Stake;
+
 /// What the server answers when it cannot do what was asked. Nothing was changed unless the message says so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
@@ -16,4 +18,7 @@ pub struct ErrorBody {
     /// The id, path or name that the error is about; may be empty.
     #[serde(default)]
     pub subject: String,
+    /// What exists nowhere else, where that is the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stakes: Vec<Stake>,
 }

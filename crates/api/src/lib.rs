@@ -11,6 +11,7 @@ pub mod live;
 pub mod repository;
 pub mod session;
 pub mod task;
+pub mod trash;
 pub mod workspace;
 
 /// The prefix of every path of the HTTP interface.

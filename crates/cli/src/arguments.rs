@@ -3,6 +3,7 @@
 mod cleanup;
 mod session;
 mod task;
+mod trash;
 mod upgrade;
 
 use std::path::PathBuf;
@@ -11,7 +12,8 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use cleanup::CleanupCommand;
 pub(crate) use session::{DeleteSession, SendPrompt, SessionCommand, StartSession};
-pub(crate) use task::{CloseTask, NewTask, StartTask, TaskCommand, TaskDiff};
+pub(crate) use task::{CloseTask, NewTask, ReopenTask, StartTask, TaskCommand, TaskDiff};
+pub(crate) use trash::{SealedDiff, TrashCommand};
 pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
 
 /// The port of a server that was not given another.
@@ -36,7 +38,8 @@ Examples:
   freehold repo add ~/code/shop                register a repository
   freehold task new 'Fix the typo' --wait      let an agent work in its own workspace
   freehold task diff 3f2a                      see what it changed
-  freehold task archive 3f2a                   give the disk space back";
+  freehold task archive 3f2a                   seal it and give the disk space back
+  freehold task unarchive 3f2a                 the same files are back at the same place";
 
 /// Runs coding agents, each task in a workspace of its own.
 ///
@@ -67,6 +70,18 @@ pub(crate) struct GlobalOptions {
     /// What to write to standard error about the work inside, for example `info` or `freehold_engine=debug`
     #[arg(long, global = true, help_heading = EVERY_COMMAND, value_name = "FILTER", env = "FREEHOLD_LOG", hide_env_values = true)]
     pub(crate) log: Option<String>,
+    /// How many days deleted tasks stay in the trash, and seals that bring nothing back are kept
+    #[arg(
+        long,
+        global = true,
+        help_heading = EVERY_COMMAND,
+        value_name = "N",
+        env = "FREEHOLD_RETENTION_DAYS",
+        hide_env_values = true,
+        default_value_t = 30,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    pub(crate) retention_days: u16,
     /// How long an agent may take to answer the greeting, in milliseconds
     #[arg(
         long,
@@ -99,6 +114,9 @@ pub(crate) enum Command {
     /// See and decide about workspaces that are being given back
     #[command(subcommand)]
     Cleanup(CleanupCommand),
+    /// Look into deleted tasks, bring them back, or let them go for good
+    #[command(subcommand)]
+    Trash(TrashCommand),
     /// Make an older database Freehold's own, completely or not at all
     Upgrade(UpgradeOptions),
     /// Take over from another program

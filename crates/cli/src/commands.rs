@@ -12,6 +12,7 @@ pub(crate) mod repo;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod task;
+pub(crate) mod trash;
 pub(crate) mod upgrade;
 
 use crate::arguments::{Arguments, Command, GlobalOptions, ServeOptions};
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
         Some(Command::Session(command)) => connected(&setup()?, |to| session::run(to, command, output)),
         Some(Command::Agent(command)) => connected(&setup()?, |to| agent::run(to, command, output)),
         Some(Command::Cleanup(command)) => connected(&setup()?, |to| cleanup::run(to, &command, output)),
+        Some(Command::Trash(command)) => connected(&setup()?, |to| trash::run(to, &command, output)),
         Some(Command::Demo(options)) => demo::run(&options, database_on_command_line(global), output),
         Some(Command::Upgrade(options)) => upgrade::run(&setup()?, &options, output),
         Some(Command::Import(command)) => import::run(&command, output),
@@ -52,6 +54,7 @@ fn setup(global: &GlobalOptions, output: Output) -> Result<Setup, Failure> {
         is_database_named: global.database.is_some(),
         may_upgrade: false,
         agent_handshake_ms: global.agent_handshake_ms,
+        retention_days: global.retention_days,
         output,
     })
 }

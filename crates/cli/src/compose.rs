@@ -20,6 +20,7 @@ use crate::initialise::initialise;
 use crate::output::Output;
 
 const AGENT_STOP_GRACE_MS: u64 = 5_000;
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// What a server is made of.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub(crate) struct Setup {
     pub(crate) may_upgrade: bool,
     /// How long an agent may take to answer the greeting, in milliseconds.
     pub(crate) agent_handshake_ms: u64,
+    /// How many days deleted tasks and old seals are kept.
+    pub(crate) retention_days: u16,
     /// Who is told of an upgrade.
     pub(crate) output: Output,
 }
@@ -179,5 +182,6 @@ fn engine_options(setup: &Setup) -> Result<EngineOptions, Failure> {
         demo_agent: (program, vec!["demo-agent".to_owned()]),
         agent_handshake_ms: setup.agent_handshake_ms,
         agent_stop_grace_ms: AGENT_STOP_GRACE_MS,
+        retention_ms: i64::from(setup.retention_days) * DAY_MS,
     })
 }

@@ -46,6 +46,7 @@ impl Failure {
             message: message.into(),
             hint: String::new(),
             subject: String::new(),
+            stakes: Vec::new(),
         };
         Self { exit, body }
     }
@@ -92,6 +93,7 @@ impl From<freehold_api::client::ClientError> for Failure {
         match error {
             ClientError::Refused { status, body } => {
                 let exit = match status {
+                    409 if body.code == "at_stake" => Exit::NeedsDecision,
                     400 | 413 | 415 | 422 => Exit::Usage,
                     404 => Exit::NotFound,
                     409 => Exit::Conflict,

@@ -6,6 +6,7 @@ use freehold_api::client::Client;
 use freehold_api::repository::Repository;
 use freehold_api::session::Session;
 use freehold_api::task::{TaskCard, TaskQuery};
+use freehold_api::trash::TrashQuery;
 
 use crate::failure::{Exit, Failure};
 use crate::output::{one_line, short};
@@ -50,6 +51,24 @@ pub(crate) fn task(client: &Client, text: &str) -> Result<String, Failure> {
     let jobs = client.cleanup_jobs(&CleanupQuery::default())?;
     known.extend(jobs.into_iter().map(|job| (job.task_id, job.task_title)));
     choose("task", text, known)
+}
+
+/// Finds the id of a task in the trash.
+pub(crate) fn trashed_task(client: &Client, text: &str) -> Result<String, Failure> {
+    let trash = client.trash(&TrashQuery::default())?;
+    choose(
+        "task in the trash",
+        text,
+        trash.into_iter().map(|entry| (entry.task.id, entry.task.title)).collect(),
+    )
+}
+
+/// Finds the id of a task in the trash, or else of any other.
+pub(crate) fn closed_task(client: &Client, text: &str) -> Result<String, Failure> {
+    match trashed_task(client, text) {
+        Err(failure) if failure.exit == Exit::NotFound => task(client, text),
+        found => found,
+    }
 }
 
 /// Finds the id of a session of any task.

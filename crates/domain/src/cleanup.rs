@@ -161,8 +161,6 @@ pub struct CleanupJob {
     pub last_error: String,
     /// What a person must decide; empty unless it waits for that.
     pub stakes: Vec<Stake>,
-    /// Branches to be kept although the trigger would remove them, by a person's decision.
-    pub keep_branches: bool,
     /// What a person agreed to lose; it counts as long as exactly that is found.
     pub accepted: Vec<Stake>,
     /// When it was made.

@@ -12,7 +12,7 @@ pub(crate) mod steps;
 mod target;
 
 use freehold_domain::cleanup::{
-    CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, Snapshot, SnapshotWorktree, Stake, StakeKind,
+    CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, Snapshot, SnapshotWorktree, Stake,
 };
 use freehold_domain::clock::Timestamp;
 use freehold_domain::environment::{EnvironmentRepoStatus, TaskEnvironment};
@@ -90,8 +90,6 @@ pub enum Decision {
     Retry,
     /// Call the cleanup off; an archived or deleted task comes back with its workspace.
     Keep,
-    /// Remove the workspace but keep its branch, where only commits are at stake.
-    KeepBranch,
 }
 
 impl Decision {
@@ -100,7 +98,6 @@ impl Decision {
             Self::Discard { .. } => "discard",
             Self::Retry => "retry",
             Self::Keep => "keep",
-            Self::KeepBranch => "keep_branch",
         }
     }
 }
@@ -123,13 +120,8 @@ impl Engine {
             Ok::<_, StoreError>((u64::try_from(live).unwrap_or(u64::MAX), environment, snapshot))
         });
         let (live_sessions, environment, snapshot) = read.await?;
-        let view = JobView {
-            resources: &snapshot,
-            trigger: action.trigger(),
-            keep_branches: false,
-            accepted: &[],
-            is_claimed: false,
-        };
+        let view =
+            JobView { resources: &snapshot, trigger: action.trigger(), accepted: &[], is_claimed: false };
         let looked = match foreign_executor(&snapshot) {
             Some(_) => Vec::new(),
             None => self.assess(&view).await?,
@@ -311,7 +303,7 @@ fn carry_out(
 ) -> Result<(), EngineError> {
     let next = match decision {
         Decision::Keep => CleanupState::Cancelled,
-        Decision::Retry | Decision::KeepBranch | Decision::Discard { .. } => CleanupState::Pending,
+        Decision::Retry | Decision::Discard { .. } => CleanupState::Pending,
     };
     job.state.step(next).map_err(|source| EngineError::CleanupStep { job_id: job.id.clone(), source })?;
     if next == CleanupState::Pending && job.resources().is_none() {
@@ -325,10 +317,6 @@ fn carry_out(
         }
         Decision::Keep => return Ok(keep(tx, job, now)?),
         Decision::Retry => {}
-        Decision::KeepBranch => {
-            require_only_commits_at_stake(job, decision)?;
-            store::cleanup::set_keep_branches(tx, &job.id, true, now)?;
-        }
         Decision::Discard { phrase } => {
             require_discardable(job, decision, phrase)?;
             store::cleanup::set_accepted(tx, &job.id, &job.stakes, now)?;
@@ -398,7 +386,6 @@ pub(crate) fn prepared_job(
         fence: 0,
         last_error: String::new(),
         stakes: Vec::new(),
-        keep_branches: false,
         accepted: Vec::new(),
         created_at: now,
         updated_at: now,
@@ -461,17 +448,6 @@ fn keep(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), StoreEr
     }
     tx.emit(EventBody::TaskChanged { task_id: job.task_id.clone() }, now);
     Ok(())
-}
-
-fn require_only_commits_at_stake(job: &CleanupJob, decision: &Decision) -> Result<(), EngineError> {
-    let other = job.stakes.iter().find(|stake| stake.kind != StakeKind::Commits);
-    match other {
-        None if !job.stakes.is_empty() => Ok(()),
-        None => Err(refused(job, decision, "no commits are at stake".into())),
-        Some(stake) => {
-            Err(refused(job, decision, format!("more than commits is at stake: {}", stake.detail)))
-        }
-    }
 }
 
 fn refused(job: &CleanupJob, decision: &Decision, reason: String) -> EngineError {

@@ -5,6 +5,7 @@ mod cleanup;
 mod repository;
 mod session;
 mod task;
+mod trash;
 mod workspace;
 
 use axum::Router;
@@ -64,6 +65,11 @@ fn guarded() -> OpenApiRouter<Context> {
         .routes(routes!(task::start_task))
         .routes(routes!(task::archive_task))
         .routes(routes!(task::read_close_report))
+        .routes(routes!(trash::reopen_task))
+        .routes(routes!(trash::list_seals))
+        .routes(routes!(trash::read_sealed_diff))
+        .routes(routes!(trash::list_trash))
+        .routes(routes!(trash::read_trashed, trash::purge_task))
         .routes(routes!(task::list_changes))
         .routes(routes!(task::read_diff))
         .routes(routes!(session::create_session))

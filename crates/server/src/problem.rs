@@ -30,6 +30,7 @@ pub(crate) fn problem(status: StatusCode, code: &str, message: impl Into<String>
         message: message.into(),
         hint: String::new(),
         subject: String::new(),
+        stakes: Vec::new(),
     };
     Problem { status, body }
 }
@@ -110,7 +111,12 @@ impl<E: Into<EngineError>> From<E> for Problem {
         if status.is_server_error() {
             tracing::error!(%error, "a request failed");
         }
-        problem(status, error.code(), error.to_string()).hint(error.hint()).about(error.subject())
+        let mut answer =
+            problem(status, error.code(), error.to_string()).hint(error.hint()).about(error.subject());
+        if let EngineError::AtStake { stakes, .. } = error {
+            answer.body.stakes = stakes.into_iter().map(crate::wire::stake).collect();
+        }
+        answer
     }
 }
 

@@ -7,12 +7,14 @@ use freehold_domain::environment::EnvironmentRepo;
 use freehold_domain::event::{Event, EventBody, MessageBody};
 use freehold_domain::message::Message;
 use freehold_domain::repository::Repository;
-use freehold_engine::cleanup::CloseReport;
+use freehold_domain::seal::WorkspaceSeal;
+use freehold_engine::cleanup::{CloseReport, discard_phrase};
 use freehold_engine::environment::EnvironmentView;
 use freehold_engine::git::{Branch, ChangeKind, FileChange, FileDiff};
 use freehold_engine::review::RepositoryChanges;
 use freehold_engine::session::{MessageList, SessionDeleted, SessionView};
 use freehold_engine::task::{TaskSummary, TaskView};
+use freehold_engine::trash::{SealedChanges, TrashEntry};
 use freehold_engine::workspace::WorkspaceView;
 
 pub(crate) fn workspace(view: WorkspaceView) -> api::workspace::Workspace {
@@ -226,6 +228,9 @@ pub(crate) fn cleanup_job(job: CleanupJob) -> api::cleanup::CleanupJob {
         attempts: job.attempts,
         next_attempt_at: job.next_attempt_at.map(Into::into),
         last_error: job.last_error,
+        discard_phrase: (!job.stakes.is_empty()
+            && job.stakes.iter().all(|stake| stake.kind.is_discardable()))
+        .then(|| discard_phrase(&job.stakes)),
         stakes: job.stakes.into_iter().map(stake).collect(),
         created_at: job.created_at.into(),
         updated_at: job.updated_at.into(),
@@ -233,7 +238,7 @@ pub(crate) fn cleanup_job(job: CleanupJob) -> api::cleanup::CleanupJob {
     }
 }
 
-fn stake(stake: Stake) -> api::cleanup::Stake {
+pub(crate) fn stake(stake: Stake) -> api::cleanup::Stake {
     api::cleanup::Stake {
         kind: stake.kind.to_string(),
         worktree_path: stake.worktree_path,
@@ -248,7 +253,47 @@ pub(crate) fn close_report(report: CloseReport) -> api::cleanup::CloseReport {
         live_sessions: report.live_sessions,
         workspace_path: report.workspace_path,
         branches_kept: report.branches_kept,
+        sealed: report.sealed.into_iter().map(stake).collect(),
         stakes: report.stakes.into_iter().map(stake).collect(),
+    }
+}
+
+pub(crate) fn trashed_task(entry: TrashEntry) -> api::trash::TrashedTask {
+    let trashed_at = entry.summary.task.trashed_at.unwrap_or(entry.summary.task.updated_at);
+    api::trash::TrashedTask {
+        trashed_at: trashed_at.into(),
+        expires_at: entry.expires_at.into(),
+        size_bytes: entry.seals.iter().map(|seal| seal.size_bytes).sum(),
+        seals: entry.seals.into_iter().map(seal).collect(),
+        task: task_card(entry.summary),
+    }
+}
+
+pub(crate) fn sealed_changes(changes: SealedChanges) -> api::trash::SealedChanges {
+    api::trash::SealedChanges {
+        seal: seal(changes.seal),
+        files: changes.files.into_iter().map(file_change).collect(),
+        error_message: changes.error_message,
+    }
+}
+
+fn seal(seal: WorkspaceSeal) -> api::trash::Seal {
+    let left_out = seal.left_out.into_iter().map(|left| api::trash::LeftOut {
+        path: left.path,
+        size_bytes: left.size_bytes,
+        reason: left.reason,
+    });
+    api::trash::Seal {
+        id: seal.id.into(),
+        job_id: seal.job_id.into(),
+        repository_id: seal.repository_id.into(),
+        repository_path: seal.repository_path,
+        worktree_path: seal.worktree_path,
+        branch: seal.branch,
+        file_count: seal.file_count,
+        size_bytes: seal.size_bytes,
+        left_out: left_out.collect(),
+        created_at: seal.created_at.into(),
     }
 }
 

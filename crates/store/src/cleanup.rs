@@ -23,7 +23,7 @@ const NOUN: &str = "cleanup job";
 macro_rules! columns {
     () => {
         "id, operation_id, task_id, task_title, trigger, state, resource_snapshot, attempts, next_attempt_at, \
-         lease_owner, lease_expires_at, fence, last_error, stakes, keep_branches, accepted, created_at, updated_at, completed_at"
+         lease_owner, lease_expires_at, fence, last_error, stakes, accepted, created_at, updated_at, completed_at"
     };
 }
 
@@ -36,7 +36,7 @@ macro_rules! select {
 statements! {
     INSERT = concat!(
         "INSERT INTO task_resource_cleanup_jobs (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ",
-        "$11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT (operation_id) DO NOTHING"
+        "$11, $12, $13, $14, $15, $16, $17, $18) ON CONFLICT (operation_id) DO NOTHING"
     );
     FIND_BY_OPERATION = select!("WHERE operation_id = $1");
     STORE_SNAPSHOT =
@@ -78,8 +78,6 @@ statements! {
         "SELECT MIN(CASE state WHEN 'running' THEN lease_expires_at WHEN 'retry_wait' THEN next_attempt_at \
          ELSE created_at END) FROM task_resource_cleanup_jobs WHERE state IN ('pending', 'retry_wait', 'running')";
     SET_ACCEPTED = "UPDATE task_resource_cleanup_jobs SET accepted = $1, updated_at = $2 WHERE id = $3";
-    SET_KEEP_BRANCHES =
-        "UPDATE task_resource_cleanup_jobs SET keep_branches = $1, updated_at = $2 WHERE id = $3";
 }
 
 /// How an attempt ended.
@@ -152,7 +150,6 @@ pub fn insert_prepared(tx: &mut Tx<'_>, job: &CleanupJob) -> Result<CleanupJob, 
         job.fence,
         &job.last_error,
         to_json(&job.stakes)?,
-        job.keep_branches,
         to_json(&job.accepted)?,
         job.created_at,
         job.updated_at,
@@ -319,16 +316,6 @@ pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     Ok(tx.row(&NEXT_DUE, params![], TABLE, |fields| fields.readable_instant())?.flatten())
 }
 
-/// Records a person's decision about branches that the trigger would remove.
-pub fn set_keep_branches(
-    tx: &mut Tx<'_>,
-    id: &CleanupJobId,
-    keep: bool,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    tx.change(&SET_KEEP_BRANCHES, params![keep, now, id.as_str()], NOUN, id.as_str())
-}
-
 /// Records what a person agreed to lose.
 pub fn set_accepted(
     tx: &mut Tx<'_>,
@@ -358,7 +345,6 @@ fn read(fields: &mut Fields<'_>) -> Result<CleanupJob, StoreError> {
         fence: fields.int()?,
         last_error: reason(&state, fields.text()?),
         stakes: fields.json()?,
-        keep_branches: fields.flag()?,
         accepted: fields.json()?,
         created_at: fields.instant()?,
         updated_at: fields.instant()?,

@@ -159,6 +159,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/seals/{id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads the difference of one file of a seal from the task's base commit. */
+        get: operations["read_sealed_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/server": {
         parameters: {
             query?: never;
@@ -308,7 +325,10 @@ export interface paths {
         get: operations["read_task"];
         put?: never;
         post?: never;
-        /** Deletes a task: its workspace is given back once nothing is at stake, then the task is gone. */
+        /**
+         * Deletes a task: its workspace is sealed and given back, then the task is in the trash. Without consent to a
+         *     seal, a task with work that exists nowhere else is refused (`at_stake`) with what it is.
+         */
         delete: operations["delete_task"];
         options?: never;
         head?: never;
@@ -325,7 +345,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Archives a task: its workspace is given back once nothing is at stake. */
+        /**
+         * Archives a task: its workspace is sealed and given back. Without consent to a seal, a task with work that exists
+         *     nowhere else is refused (`at_stake`) with what it is, and nothing is changed.
+         */
         post: operations["archive_task"];
         delete?: never;
         options?: never;
@@ -384,6 +407,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/reopen": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Brings an archived or deleted task back, with its conversations and its workspace; answers when the files are
+         *     there. What took its place or moved its branch is never overwritten (`path_taken`, `branch_moved` and others).
+         */
+        post: operations["reopen_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/seals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the seals of a task, open or closed, the newest first, each with the files that it changes. */
+        get: operations["list_seals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/sessions": {
         parameters: {
             query?: never;
@@ -413,6 +473,41 @@ export interface paths {
         /** Makes the task's workspace, if there is none, and opens its first session. */
         post: operations["start_task"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trash": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the deleted tasks, the newest first. */
+        get: operations["list_trash"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trash/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads a deleted task. */
+        get: operations["read_trashed"];
+        put?: never;
+        post?: never;
+        /** Takes a deleted task out of the trash for good: its conversations and its seals go. */
+        delete: operations["purge_task"];
         options?: never;
         head?: never;
         patch?: never;
@@ -490,11 +585,12 @@ export interface components {
         /** @description A person's decision about a cleanup job that waits for one. */
         CleanupDecision: {
             /**
-             * @description `retry`: look again, after the work was committed or moved. `keep`: call the cleanup off; an archived
-             *     or deleted task comes back with its workspace. `keep_branch`: remove the workspace but keep its
-             *     branch, where only commits are at stake.
+             * @description `retry`: look again, after what stands in the way was moved or ended. `keep`: call the cleanup off; an
+             *     archived or deleted task comes back with its workspace. `discard`: lose exactly what is at stake.
              */
             decision: string;
+            /** @description For `discard`: the job's `discard_phrase`, typed by a person. */
+            phrase?: string | null;
         };
         /** @description The durable intent to give a task's resources back. */
         CleanupJob: {
@@ -507,6 +603,8 @@ export interface components {
             completed_at?: string | null;
             /** @description When it was made. */
             created_at: string;
+            /** @description What a person types to lose exactly what is at stake; none where that cannot be agreed to. */
+            discard_phrase?: string | null;
             /** @description Its id. */
             id: string;
             /**
@@ -526,7 +624,7 @@ export interface components {
             task_id: string;
             /** @description The task's title when the job was made. */
             task_title: string;
-            /** @description `archive`, `delete`, `failed_creation` and others; `unknown` for a word of another program. */
+            /** @description `archive`, `delete`, `failed_creation`, `trash_purge` and others; `unknown` for a word of another program. */
             trigger: string;
             /** @description When it last changed. */
             updated_at: string;
@@ -542,7 +640,9 @@ export interface components {
              * @description The sessions that would be stopped.
              */
             live_sessions: number;
-            /** @description What would be lost; when not empty, the cleanup waits for a decision and removes nothing. */
+            /** @description What exists nowhere else and is sealed, so that it can be brought back. */
+            sealed: components["schemas"]["Stake"][];
+            /** @description What a seal does not hold; when not empty, the cleanup waits for a decision and removes nothing. */
             stakes: components["schemas"]["Stake"][];
             /** @description The workspace; empty when none was made. */
             workspace_path: string;
@@ -585,6 +685,8 @@ export interface components {
             hint?: string;
             /** @description What happened, to what, and what was kept, in English. */
             message: string;
+            /** @description What exists nowhere else, where that is the reason. */
+            stakes?: components["schemas"]["Stake"][];
             /** @description The id, path or name that the error is about; may be empty. */
             subject?: string;
         };
@@ -700,6 +802,21 @@ export interface components {
             status: string;
             /** @description The version of the binary. */
             version: string;
+        };
+        /** @description Something that a seal does not hold. */
+        LeftOut: {
+            /** @description Its path relative to the top of the worktree. */
+            path: string;
+            /**
+             * @description `disposable`, `too_large`, `over_total`, `nested_repository`, `submodule`, `mount`, `unreadable` or
+             *     `special`.
+             */
+            reason: string;
+            /**
+             * Format: int64
+             * @description Its size in bytes, where it is known.
+             */
+            size_bytes?: number | null;
         };
         /** @description One event. */
         LiveEvent: {
@@ -875,6 +992,16 @@ export interface components {
             /** @description The text, Markdown. */
             text: string;
         };
+        /** @description How a closed task comes back. */
+        ReopenTask: {
+            /**
+             * @description `sealed` (by default): what was checked out. `new`: a new branch at the sealed commit. `detached`: no
+             *     branch.
+             */
+            branch?: string | null;
+            /** @description `same` (by default) or `elsewhere`, where something else came to the place. */
+            place?: string | null;
+        };
         /** @description A registered repository. */
         Repository: {
             /** @description What the names of task branches begin with. */
@@ -923,6 +1050,44 @@ export interface components {
             repository_id: string;
             /** @description The repository's name. */
             repository_name: string;
+        };
+        /** @description A restorable copy of a worktree. */
+        Seal: {
+            /** @description The branch that was checked out; empty when none was. */
+            branch: string;
+            /** @description When it was taken. */
+            created_at: string;
+            /**
+             * Format: int64
+             * @description How many files it holds.
+             */
+            file_count: number;
+            /** @description Its id. */
+            id: string;
+            /** @description The cleanup job that took it. */
+            job_id: string;
+            /** @description What it does not hold, at most 100 places. */
+            left_out: components["schemas"]["LeftOut"][];
+            /** @description The repository. */
+            repository_id: string;
+            /** @description The absolute path of the repository. */
+            repository_path: string;
+            /**
+             * Format: int64
+             * @description How large they are together, in bytes.
+             */
+            size_bytes: number;
+            /** @description Where the worktree was. */
+            worktree_path: string;
+        };
+        /** @description A seal with the files that differ from the task's base commit. */
+        SealedChanges: {
+            /** @description Why they cannot be shown; otherwise empty. */
+            error_message: string;
+            /** @description The files, by path. */
+            files: components["schemas"]["FileChange"][];
+            /** @description The seal. */
+            seal: components["schemas"]["Seal"];
         };
         /** @description What a person may want to know about the server. */
         ServerInfo: {
@@ -985,7 +1150,7 @@ export interface components {
             items: string[];
             /**
              * @description `uncommitted`, `untracked`, `ignored`, `commits`, `nested_repository`, `operation_in_progress`,
-             *     `occupied`, `locked` or `unknown`.
+             *     `occupied`, `locked`, `in_use`, `unsealed` or `unknown`.
              */
             kind: string;
             /**
@@ -1097,6 +1262,22 @@ export interface components {
             old_text?: string | null;
             /** @description The absolute path. */
             path: string;
+        };
+        /** @description A deleted task that can be brought back. */
+        TrashedTask: {
+            /** @description When it goes for good. */
+            expires_at: string;
+            /** @description Its seals, the newest first. */
+            seals: components["schemas"]["Seal"][];
+            /**
+             * Format: int64
+             * @description How large its seals are together, in bytes.
+             */
+            size_bytes: number;
+            /** @description The task. */
+            task: components["schemas"]["TaskCard"];
+            /** @description When it was deleted and its workspace given back. */
+            trashed_at: string;
         };
         /** @description Changes a task; what is absent stays. */
         UpdateTask: {
@@ -1582,6 +1763,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Branch"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_sealed_diff: {
+        parameters: {
+            query: {
+                /** @description Its path. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description the seal */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileDiff"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: {
@@ -2209,7 +2448,13 @@ export interface operations {
     };
     delete_task: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether work that exists nowhere else may be sealed and taken off the disk; false by default. Without this
+                 *     consent a task with such work is refused with what it is.
+                 */
+                seal?: boolean;
+            };
             header?: never;
             path: {
                 /** @description the task */
@@ -2323,7 +2568,13 @@ export interface operations {
     };
     archive_task: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether work that exists nowhere else may be sealed and taken off the disk; false by default. Without this
+                 *     consent a task with such work is refused with what it is.
+                 */
+                seal?: boolean;
+            };
             header?: never;
             path: {
                 /** @description the task */
@@ -2557,6 +2808,120 @@ export interface operations {
             };
         };
     };
+    reopen_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReopenTask"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_seals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SealedChanges"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     create_session: {
         parameters: {
             query?: never;
@@ -2650,6 +3015,155 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_trash: {
+        parameters: {
+            query?: {
+                /** @description The workspace; by default the first. */
+                workspace_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrashedTask"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_trashed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TrashedTask"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    purge_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupJob"];
                 };
             };
             401: {

@@ -7,9 +7,9 @@ use clap::Subcommand;
 #[command(after_help = "\
 Examples:
   freehold cleanup list
-  freehold cleanup retry 51ce          after the work was committed or moved
-  freehold cleanup keep 51ce           call it off; the task comes back with its workspace
-  freehold cleanup keep-branch 51ce    remove the workspace, keep its commits on their branch")]
+  freehold cleanup retry 51ce      after what stands in the way was moved or ended
+  freehold cleanup keep 51ce       call it off; the task comes back with its workspace
+  freehold cleanup discard 51ce    lose what no seal holds, and give the workspace back")]
 pub(crate) enum CleanupCommand {
     /// List cleanup jobs
     List {
@@ -17,7 +17,7 @@ pub(crate) enum CleanupCommand {
         #[arg(long)]
         waiting: bool,
     },
-    /// Look again, after the work was committed or moved
+    /// Look again, after what stands in the way was moved or ended
     Retry {
         /// The cleanup job, or its task
         job: String,
@@ -27,9 +27,12 @@ pub(crate) enum CleanupCommand {
         /// The cleanup job, or its task
         job: String,
     },
-    /// Remove the workspace but keep its branch, where only commits are at stake
-    KeepBranch {
+    /// Lose what no seal holds, such as a repository inside the workspace, and give the workspace back
+    Discard {
         /// The cleanup job, or its task
         job: String,
+        /// The phrase that says exactly how much is lost, for example 'discard 2'; asked for on a terminal
+        #[arg(long, value_name = "PHRASE")]
+        confirm: Option<String>,
     },
 }

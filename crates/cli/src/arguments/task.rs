@@ -18,10 +18,28 @@ pub(crate) enum TaskCommand {
     Start(StartTask),
     /// Show what changed since the task's base commit
     Diff(TaskDiff),
-    /// Put a task away and give its workspace back; branches stay
+    /// Put a task away: its workspace is sealed and given back; branches stay
     Archive(CloseTask),
-    /// Delete a task, its conversations and its workspace
+    /// Bring an archived task back, with the same files at the same place
+    Unarchive(ReopenTask),
+    /// Move a task to the trash: its workspace is sealed and given back
     Delete(CloseTask),
+}
+
+/// Bring a closed task back.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Nothing is overwritten: where something else came to the place or the branch moved on, the task stays closed and
+the error says what to choose.")]
+pub(crate) struct ReopenTask {
+    /// The task
+    pub(crate) task: String,
+    /// Restore to a new folder, as something else came to the place
+    #[arg(long)]
+    pub(crate) elsewhere: bool,
+    /// What is checked out: the sealed branch, a new one at the sealed commit, or none
+    #[arg(long, value_name = "WHICH", default_value = "sealed", value_parser = ["sealed", "new", "detached"])]
+    pub(crate) branch: String,
 }
 
 /// Create a task.
@@ -102,12 +120,13 @@ pub(crate) struct TaskDiff {
 /// Close a task.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Work that is found nowhere else is never removed: uncommitted and untracked files, and commits on no branch
-that stays. Then the task waits for your decision, and the exit code is 4.")]
+Before a workspace goes it is sealed: every file but what a build makes again, the index and the commits. The
+seal brings it back byte for byte. With work that exists nowhere else, this asks first, or wants --yes; what no
+seal can hold, such as a repository inside, waits for your decision, and the exit code is 4.")]
 pub(crate) struct CloseTask {
     /// The task
     pub(crate) task: String,
-    /// Do not ask
+    /// Do not ask; work that exists nowhere else is sealed
     #[arg(long, short)]
     pub(crate) yes: bool,
 }

@@ -24,13 +24,30 @@ pub(crate) fn run(connection: &Connection, command: &CleanupCommand, output: Out
         }
         CleanupCommand::Retry { job } => decide(connection, job, "retry", output),
         CleanupCommand::Keep { job } => decide(connection, job, "keep", output),
-        CleanupCommand::KeepBranch { job } => decide(connection, job, "keep_branch", output),
+        CleanupCommand::Discard { job, confirm } => discard(connection, job, confirm.as_deref(), output),
     }
 }
 
 fn decide(connection: &Connection, job: &str, decision: &str, output: Output) -> Result<(), Failure> {
     let job = lookup::cleanup_job(&connection.client, job)?;
-    let request = CleanupDecision { decision: decision.to_owned() };
+    let request = CleanupDecision { decision: decision.to_owned(), phrase: None };
+    let job = connection.client.decide_cleanup_job(&job.id, &request)?;
+    wait_and_show(connection, job, output)
+}
+
+/// Asks for the phrase where a person can be asked and did not give it.
+fn discard(connection: &Connection, job: &str, confirm: Option<&str>, output: Output) -> Result<(), Failure> {
+    let job = lookup::cleanup_job(&connection.client, job)?;
+    let phrase = match (confirm, &job.discard_phrase) {
+        (Some(phrase), _) => phrase.to_owned(),
+        (None, Some(phrase)) if output.can_ask() => {
+            output.note("This is lost for good:");
+            output.note(&job.stakes.iter().map(stake_text).collect::<Vec<_>>().join("\n"));
+            output.ask(&format!("Type {phrase:?} to lose it: "))?
+        }
+        (None, _) => String::new(),
+    };
+    let request = CleanupDecision { decision: "discard".to_owned(), phrase: Some(phrase) };
     let job = connection.client.decide_cleanup_job(&job.id, &request)?;
     wait_and_show(connection, job, output)
 }
@@ -67,27 +84,36 @@ pub(crate) fn wait_and_show(
 }
 
 fn given_back(job: &CleanupJob) -> String {
+    if job.trigger == "trash_purge" {
+        return format!("Done: {} is gone for good.", job.task_title);
+    }
     if job.worktree_paths.is_empty() {
         return format!("Done: {} had no workspace to give back.", job.task_title);
     }
-    format!("Done: {} was given back.", job.worktree_paths.join(", "))
+    let given_back = format!("Done: {} was given back.", job.worktree_paths.join(", "));
+    let id = short(&job.task_id);
+    match job.trigger.as_str() {
+        "archive" => format!("{given_back}\nUndo: freehold task unarchive {id}"),
+        "delete" => format!("{given_back}\nUndo: freehold trash restore {id}"),
+        _ => given_back,
+    }
 }
 
 fn needs_decision(job: &CleanupJob) -> Failure {
     let stakes = job.stakes.iter().map(stake_text).collect::<Vec<_>>().join("\n");
-    let message = format!("work would be lost, so nothing was removed:\n{stakes}");
+    let message = format!("no seal holds this, so nothing was removed:\n{stakes}");
     let id = short(&job.id);
-    let only_commits = job.stakes.iter().all(|stake| stake.kind == "commits");
-    let keep_branch = if only_commits {
-        format!("\n  or keep the branch:            freehold cleanup keep-branch {id}")
-    } else {
-        String::new()
-    };
+    let discard = job.discard_phrase.as_ref().map(|phrase| {
+        format!("\n  or lose it for good:           freehold cleanup discard {id} --confirm '{phrase}'")
+    });
     let hint = format!(
-        "commit or move it, then:       freehold cleanup retry {id}\n  \
-         or keep task and workspace:    freehold cleanup keep {id}{keep_branch}"
+        "move it elsewhere, then:       freehold cleanup retry {id}\n  \
+         or keep task and workspace:    freehold cleanup keep {id}{}",
+        discard.unwrap_or_default()
     );
-    Failure::new(Exit::NeedsDecision, "needs_decision", message).hint(hint).subject(job.id.clone())
+    let mut failure = Failure::new(Exit::NeedsDecision, "needs_decision", message);
+    failure.body.stakes.clone_from(&job.stakes);
+    failure.hint(hint).subject(job.id.clone())
 }
 
 /// A stake as lines for people.

@@ -1,7 +1,8 @@
 //! `freehold task`: a task from its creation to its end.
 
 mod close;
-mod diff;
+pub(super) mod diff;
+pub(super) mod reopen;
 
 use freehold_api::client::Client;
 use freehold_api::task::{NewTask, NewTaskRepository, TaskCard, TaskDetail};
@@ -29,6 +30,10 @@ pub(crate) fn run(connection: &Connection, command: TaskCommand, output: Output)
         TaskCommand::Start(arguments) => start(connection, &arguments, output),
         TaskCommand::Diff(arguments) => diff::run(connection, &arguments, output),
         TaskCommand::Archive(arguments) => close::run(connection, close::Action::Archive, &arguments, output),
+        TaskCommand::Unarchive(arguments) => {
+            let task_id = lookup::task(&connection.client, &arguments.task)?;
+            reopen::run(connection, &task_id, &arguments, output)
+        }
         TaskCommand::Delete(arguments) => close::run(connection, close::Action::Delete, &arguments, output),
     }
 }

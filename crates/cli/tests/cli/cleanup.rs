@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::scene::{Scene, id};
 
@@ -11,8 +11,10 @@ fn a_cleanup_that_is_called_off_brings_the_task_back() {
     let scene = Scene::with_repository();
     let detail = scene.run(&["task", "new", "Improve it"]).json();
     let task_id = id(&detail["task"]);
-    let error = scene.run(&["task", "archive", &task_id]).error(4);
+    nest(&scene, &detail);
+    let error = scene.run(&["task", "archive", &task_id, "--yes"]).error(4);
     assert_eq!(error["code"], "needs_decision");
+    assert_eq!(error["stakes"][0]["kind"], "nested_repository");
     let job_id = error["subject"].as_str().unwrap();
     let waiting = scene.run(&["cleanup", "list", "--waiting"]).json();
     assert_eq!((waiting[0]["id"].as_str().unwrap(), waiting.as_array().unwrap().len()), (job_id, 1));
@@ -27,19 +29,30 @@ fn a_cleanup_that_is_called_off_brings_the_task_back() {
     assert_eq!(scene.run(&["cleanup", "list", "--waiting"]).json(), json!([]));
 }
 
+/// Leaves a repository in a task's workspace, which no seal holds.
+fn nest(scene: &Scene, detail: &Value) {
+    let workspace = Path::new(detail["environment"]["workspace_path"].as_str().unwrap());
+    scene.repo.git_in(workspace, &["init", "-q", "inner"]);
+}
+
 #[test]
-fn a_branch_with_the_only_commits_can_be_kept_when_the_task_is_deleted() {
+fn what_no_seal_holds_is_lost_only_to_who_says_exactly_how_much() {
     let scene = Scene::with_repository();
     let detail = scene.run(&["task", "new", "Improve it"]).json();
-    let workspace = Path::new(detail["environment"]["workspace_path"].as_str().unwrap());
-    let commit = scene.repo.commit_in(workspace, "Only here");
-    let error = scene.run(&["task", "delete", &id(&detail["task"]), "--yes"]).error(4);
-    assert!(error["hint"].as_str().unwrap().contains("keep-branch"), "{error}");
-    let job = scene.run(&["cleanup", "keep-branch", error["subject"].as_str().unwrap()]).json();
+    nest(&scene, &detail);
+    let task_id = id(&detail["task"]);
+    let answer = scene.read(&["task", "delete", &task_id, "--yes"]);
+    assert_eq!(answer.code, 4);
+    for part in ["nothing was removed", "inner", "cleanup keep", "--confirm 'discard 1'"] {
+        assert!(answer.err.contains(part), "{part} is missing: {}", answer.err);
+    }
+    for phrase in [&["--confirm", "discard 2"][..], &["--confirm", "yes"], &[]] {
+        let words = [&["cleanup", "discard", &task_id[..]][..], phrase].concat();
+        assert_eq!(scene.run(&words).error(5)["code"], "decision_refused", "{phrase:?}");
+    }
+    let job = scene.run(&["cleanup", "discard", &task_id, "--confirm", "discard 1"]).json();
     assert_eq!(job["state"], "succeeded");
-    assert!(!workspace.exists());
-    let branch = detail["environment"]["repositories"][0]["worktree_branch"].as_str().unwrap();
-    assert_eq!(scene.repo.git(&["rev-parse", branch]), commit);
+    assert!(!Path::new(detail["environment"]["workspace_path"].as_str().unwrap()).exists());
 }
 
 #[test]

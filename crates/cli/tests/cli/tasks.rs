@@ -90,24 +90,68 @@ fn a_committed_task_is_archived_and_its_branch_stays() {
 }
 
 #[test]
-fn work_that_would_be_lost_waits_for_a_decision() {
+fn work_that_exists_nowhere_else_is_sealed_only_with_consent() {
     let scene = Scene::with_repository();
     let detail = done_task(&scene);
     let task_id = id(&detail["task"]);
     let workspace = Path::new(detail["environment"]["workspace_path"].as_str().unwrap());
     let answer = scene.read(&["task", "delete", &task_id]);
     assert_eq!((answer.code, answer.out.as_str()), (4, ""));
-    for part in ["nothing was removed", "README.md", "freehold-demo.md", "cleanup retry", "cleanup keep"] {
+    for part in ["nothing was changed", "README.md", "freehold-demo.md", "--yes"] {
         assert!(answer.err.contains(part), "{part} is missing: {}", answer.err);
     }
     assert!(workspace.join("freehold-demo.md").is_file());
-    scene.repo.git_in(workspace, &["checkout", "--quiet", "--", "."]);
-    std::fs::remove_file(workspace.join("freehold-demo.md")).unwrap();
-    let job = scene.run(&["cleanup", "retry", &task_id[..8]]).json();
-    assert_eq!((&job["state"], &job["trigger"]), (&json!("succeeded"), &json!("delete")));
+    assert_eq!(scene.run(&["cleanup", "list"]).json(), json!([]));
+    let before = std::fs::read(workspace.join("freehold-demo.md")).unwrap();
+
+    let answer = scene.read(&["task", "delete", &task_id, "--yes"]);
+    assert!(answer.code == 0 && answer.out.contains("freehold trash restore"), "{answer:?}");
     assert!(!workspace.exists());
     assert_eq!(scene.repo.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]), "refs/heads/main");
     assert_eq!(scene.run(&["task", "show", &task_id]).error(3)["code"], "not_found");
+
+    let trash = scene.run(&["trash", "list"]).json();
+    assert_eq!((&trash[0]["task"]["id"], trash.as_array().unwrap().len()), (&json!(task_id), 1));
+    let listed = scene.read(&["trash", "list"]).out;
+    assert!(listed.starts_with("ID") && listed.contains("KEPT UNTIL"), "{listed}");
+    let diff = scene.read(&["trash", "diff", &task_id[..6], "README.md"]).out;
+    assert!(diff.contains("+Edited by the Freehold demo agent."), "{diff}");
+    assert!(scene.read(&["trash", "show", &task_id]).out.contains("3 changed"));
+    let back = scene.run(&["trash", "restore", &task_id[..6]]).json();
+    assert_eq!(back["environment"]["status"], "ready");
+    assert_eq!(std::fs::read(workspace.join("freehold-demo.md")).unwrap(), before);
+    assert_eq!(scene.run(&["trash", "list"]).json(), json!([]));
+}
+
+#[test]
+fn an_archived_task_comes_back_and_a_taken_place_is_left_alone() {
+    let scene = Scene::with_repository();
+    let detail = done_task(&scene);
+    let task_id = id(&detail["task"]);
+    let workspace = Path::new(detail["environment"]["workspace_path"].as_str().unwrap());
+    scene.run(&["task", "archive", &task_id, "--yes"]).json();
+    std::fs::create_dir_all(workspace).unwrap();
+    let error = scene.run(&["task", "unarchive", &task_id]).error(5);
+    assert_eq!(error["code"], "path_taken");
+    assert!(error["hint"].as_str().unwrap().ends_with("--elsewhere"), "{error}");
+    let back = scene.run(&["task", "unarchive", &task_id, "--elsewhere"]).json();
+    let place = Path::new(back["environment"]["workspace_path"].as_str().unwrap());
+    assert!(place != workspace && place.join("freehold-demo.md").is_file());
+    assert!(workspace.read_dir().unwrap().next().is_none());
+    assert_eq!(scene.run(&["task", "unarchive", &task_id]).error(5)["code"], "task_open");
+}
+
+#[test]
+fn what_is_purged_from_the_trash_is_gone_for_good() {
+    let scene = Scene::with_repository();
+    let task_id = id(&done_task(&scene)["task"]);
+    scene.run(&["task", "delete", &task_id, "--yes"]).json();
+    assert_eq!(scene.run(&["trash", "purge", &task_id]).error(4)["code"], "not_confirmed");
+    assert_eq!(scene.run(&["trash", "purge", "nothing", "--yes"]).error(3)["code"], "not_found");
+    let job = scene.run(&["trash", "purge", &task_id, "--yes"]).json();
+    assert_eq!((&job["trigger"], &job["state"]), (&json!("trash_purge"), &json!("succeeded")));
+    assert_eq!(scene.repo.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
+    assert_eq!(scene.run(&["trash", "restore", &task_id]).error(3)["code"], "not_found");
 }
 
 #[test]

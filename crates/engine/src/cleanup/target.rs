@@ -25,7 +25,6 @@ const LOOK_PAUSE: Duration = Duration::from_millis(150);
 pub(super) struct JobView<'a> {
     pub(super) resources: &'a ResourceSnapshot,
     pub(super) trigger: CleanupTrigger,
-    pub(super) keep_branches: bool,
     pub(super) accepted: &'a [Stake],
     /// Whether a worker has claimed the job.
     pub(super) is_claimed: bool,
@@ -33,8 +32,8 @@ pub(super) struct JobView<'a> {
 
 impl<'a> JobView<'a> {
     pub(super) fn of(job: &'a CleanupJob, resources: &'a ResourceSnapshot) -> Self {
-        let CleanupJob { trigger, keep_branches, accepted, .. } = job;
-        Self { resources, trigger: *trigger, keep_branches: *keep_branches, accepted, is_claimed: true }
+        let CleanupJob { trigger, accepted, .. } = job;
+        Self { resources, trigger: *trigger, accepted, is_claimed: true }
     }
 }
 
@@ -148,7 +147,7 @@ impl Engine {
         // One that was restored is known by its origin, and its branch may have been there before.
         let is_restored = worktree.origin.is_some() && has_failed;
         // Who made the branch of an inherited worktree is not recorded; it may be a person's own.
-        let removes = job.trigger.removes_branches() && !job.keep_branches && !is_inherited && !is_restored;
+        let removes = job.trigger.removes_branches() && !is_inherited && !is_restored;
         let base = Some(&worktree.base_commit).filter(|commit| !commit.is_empty());
         let accepted = job.accepted.iter().filter(|stake| stake.worktree_path == worktree.path);
         Ok(RemovalTarget {

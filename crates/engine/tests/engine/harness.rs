@@ -200,8 +200,11 @@ pub(crate) async fn close(engine: &Engine, id: &TaskId, action: CloseAction) -> 
     wait_for_job(engine, &job).await
 }
 
+/// The files of a worktree by path, with mode and content.
+pub(crate) type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
 /// Every file, link and directory of a worktree with its mode and content, but for the link to its registration.
-pub(crate) fn files_of(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+pub(crate) fn files_of(top: &Path) -> Files {
     let mut files = BTreeMap::new();
     let mut open = vec![top.to_owned()];
     while let Some(directory) = open.pop() {
@@ -224,7 +227,7 @@ pub(crate) fn files_of(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
 }
 
 /// Everything about a worktree that must come back: its files, what Git says of them, and what is checked out.
-pub(crate) fn whole(world: &World, top: &Path) -> (BTreeMap<PathBuf, (u32, Vec<u8>)>, Vec<String>) {
+pub(crate) fn whole(world: &World, top: &Path) -> (Files, Vec<String>) {
     let said = [
         &["status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored"][..],
         &["ls-files", "-s", "-v"],

@@ -53,9 +53,9 @@ pub(crate) async fn decide_job(
     let decision = match request.decision.as_str() {
         "retry" => Decision::Retry,
         "keep" => Decision::Keep,
-        "keep_branch" => Decision::KeepBranch,
+        "discard" => Decision::Discard { phrase: request.phrase.unwrap_or_default() },
         other => {
-            let reason = format!("{other:?} is none of retry, keep and keep_branch");
+            let reason = format!("{other:?} is none of retry, keep and discard");
             return Err(invalid("decision", &reason));
         }
     };

@@ -3,14 +3,14 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use freehold_api::cleanup::{CleanupJob, CloseQuery, CloseReport};
+use freehold_api::cleanup::{CleanupJob, CloseOptions, CloseQuery, CloseReport};
 use freehold_api::error::ErrorBody;
 use freehold_api::task::{
     DiffQuery, FileDiff, NewTask, RepositoryChanges, TaskDetail, TaskPage, TaskQuery, UpdateTask,
 };
 use freehold_domain::id::{AgentProfileId, RepositoryId, StepId, TaskId, WorkspaceId};
 use freehold_engine::EngineError;
-use freehold_engine::cleanup::CloseAction;
+use freehold_engine::cleanup::{CloseAction, CloseTask};
 use freehold_engine::task::{NewTaskRepository, TaskListQuery, TaskUpdate};
 
 use crate::body::{Body, Search};
@@ -120,9 +120,10 @@ pub(crate) async fn start_task(
     Ok((StatusCode::ACCEPTED, detail(&context, id).await?))
 }
 
-/// Archives a task: its workspace is given back once nothing is at stake.
+/// Archives a task: its workspace is sealed and given back. Without consent to a seal, a task with work that exists
+/// nowhere else is refused (`at_stake`) with what it is, and nothing is changed.
 #[utoipa::path(post, path = "/tasks/{id}/archive", tag = "tasks",
-    params(("id" = String, Path, description = "the task")),
+    params(("id" = String, Path, description = "the task"), CloseOptions),
     responses(
         (status = 202, body = CleanupJob), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody),
         (status = 409, body = ErrorBody),
@@ -130,12 +131,15 @@ pub(crate) async fn start_task(
 pub(crate) async fn archive_task(
     State(context): State<Context>,
     Path(id): Path<String>,
+    Search(options): Search<CloseOptions>,
 ) -> Result<(StatusCode, Json<CleanupJob>), Problem> {
-    close(&context, id, CloseAction::Archive).await
+    close(&context, id, CloseAction::Archive, &options).await
 }
 
-/// Deletes a task: its workspace is given back once nothing is at stake, then the task is gone.
-#[utoipa::path(delete, path = "/tasks/{id}", tag = "tasks", params(("id" = String, Path, description = "the task")),
+/// Deletes a task: its workspace is sealed and given back, then the task is in the trash. Without consent to a
+/// seal, a task with work that exists nowhere else is refused (`at_stake`) with what it is.
+#[utoipa::path(delete, path = "/tasks/{id}", tag = "tasks",
+    params(("id" = String, Path, description = "the task"), CloseOptions),
     responses(
         (status = 202, body = CleanupJob), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody),
         (status = 409, body = ErrorBody),
@@ -143,8 +147,9 @@ pub(crate) async fn archive_task(
 pub(crate) async fn delete_task(
     State(context): State<Context>,
     Path(id): Path<String>,
+    Search(options): Search<CloseOptions>,
 ) -> Result<(StatusCode, Json<CleanupJob>), Problem> {
-    close(&context, id, CloseAction::Delete).await
+    close(&context, id, CloseAction::Delete, &options).await
 }
 
 /// Tells what closing a task would give back and what is at stake; changes nothing.
@@ -203,7 +208,7 @@ pub(crate) async fn read_diff(
     Ok(Json(wire::file_diff(diff)))
 }
 
-async fn detail(context: &Context, id: TaskId) -> Result<Json<TaskDetail>, Problem> {
+pub(super) async fn detail(context: &Context, id: TaskId) -> Result<Json<TaskDetail>, Problem> {
     Ok(Json(wire::task_detail(context.engine.task(id).await?)))
 }
 
@@ -211,7 +216,9 @@ async fn close(
     context: &Context,
     id: String,
     action: CloseAction,
+    options: &CloseOptions,
 ) -> Result<(StatusCode, Json<CleanupJob>), Problem> {
-    let job = context.engine.close_task(TaskId::new(id)?, action).await?;
+    let request = CloseTask { action, seals: options.seal.unwrap_or(false) };
+    let job = context.engine.close_task(TaskId::new(id)?, request).await?;
     Ok((StatusCode::ACCEPTED, Json(wire::cleanup_job(job))))
 }

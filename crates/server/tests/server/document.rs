@@ -25,6 +25,12 @@ const ROUTES: &str = "
     POST /tasks/{id}/start
     POST /tasks/{id}/archive
     GET /tasks/{id}/close-report
+    POST /tasks/{id}/reopen
+    GET /tasks/{id}/seals
+    GET /seals/{id}/diff
+    GET /trash
+    GET /trash/{id}
+    DELETE /trash/{id}
     GET /tasks/{id}/changes
     GET /tasks/{id}/diff
     POST /tasks/{id}/sessions

@@ -74,6 +74,7 @@ impl Door {
             demo_agent: (demo_agent(), Vec::new()),
             agent_handshake_ms: 20_000,
             agent_stop_grace_ms: 500,
+            retention_ms: freehold_domain::seal::RETENTION_MS,
         };
         let start = Engine::start(store.clone(), git, Arc::new(SystemClock), Arc::new(RandomIds), options);
         let engine = runtime.block_on(start).unwrap();

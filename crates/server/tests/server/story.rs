@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use freehold_api::agent::AddAgentProfile;
-use freehold_api::cleanup::{CleanupDecision, CleanupJob, CleanupQuery, CloseQuery};
+use freehold_api::cleanup::{CleanupDecision, CleanupJob, CleanupQuery, CloseOptions, CloseQuery};
 use freehold_api::client::ClientError;
 use freehold_api::repository::AddRepository;
 use freehold_api::session::{MessageQuery, NewSession, Permission, PermissionAnswer, Prompt};
 use freehold_api::task::{DiffQuery, TaskQuery, UpdateTask};
+use freehold_api::trash::{ReopenTask, SealedDiffQuery, TrashQuery};
 
 use crate::door::{Door, new_task, on_both_engines};
 
@@ -21,8 +22,11 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> (u16, String) 
 }
 
 fn decide(word: &str) -> CleanupDecision {
-    CleanupDecision { decision: word.to_owned() }
+    CleanupDecision { decision: word.to_owned(), phrase: None }
 }
+
+const CONSENT: CloseOptions = CloseOptions { seal: Some(true) };
+const NO_CONSENT: CloseOptions = CloseOptions { seal: None };
 
 fn prompt(text: &str) -> Prompt {
     Prompt { text: text.to_owned() }
@@ -207,30 +211,73 @@ fn closes(door: &Door, task: &str, worktree: &Path) {
     let client = door.client();
     let report = client.close_report(task, &CloseQuery { action: "archive".into() }).unwrap();
     assert_eq!((report.live_sessions, report.branches_kept.len()), (1, 1));
-    assert!(!report.stakes.is_empty(), "{report:?}");
+    assert!(!report.sealed.is_empty() && report.stakes.is_empty(), "{report:?}");
+    for refused in [client.archive_task(task, &NO_CONSENT), client.delete_task(task, &NO_CONSENT)] {
+        let Err(ClientError::Refused { status: 409, body }) = refused else { panic!("{refused:?}") };
+        assert_eq!((body.code.as_str(), body.subject.as_str()), ("at_stake", task));
+        assert_eq!(body.stakes, report.sealed);
+    }
 
-    let job = client.archive_task(task).unwrap();
+    door.repo.git_in(worktree, &["init", "-q", "inner"]);
+    let job = client.archive_task(task, &CONSENT).unwrap();
     let job = wait_for_job(door, &job, "needs_decision");
     assert!(worktree.is_dir() && !job.stakes.is_empty());
     assert_eq!(refusal(client.start_task(task)).0, 409);
     let query = CleanupQuery { task_id: Some(task.to_owned()), state: Some("needs_decision".into()) };
     assert_eq!(client.cleanup_jobs(&query).unwrap(), std::slice::from_ref(&job));
     assert_eq!(refusal(client.decide_cleanup_job(&job.id, &decide("burn"))), (400, "invalid_field".into()));
-    let refused = client.decide_cleanup_job(&job.id, &decide("keep_branch"));
+    let refused = client.decide_cleanup_job(&job.id, &decide("discard"));
     assert_eq!(refusal(refused), (409, "decision_refused".into()));
     assert_eq!(client.decide_cleanup_job(&job.id, &decide("keep")).unwrap().state, "cancelled");
     assert_eq!(client.task(task).unwrap().task.archived_at, None);
     assert_eq!(refusal(client.decide_cleanup_job(&job.id, &decide("keep"))), (409, "cleanup_step".into()));
 
-    door.repo.commit_in(worktree, "Work");
-    let job = client.archive_task(task).unwrap();
+    let job = client.archive_task(task, &CONSENT).unwrap();
+    let job = wait_for_job(door, &job, "needs_decision");
+    let phrase = job.discard_phrase.clone();
+    let discard = CleanupDecision { phrase, ..decide("discard") };
+    client.decide_cleanup_job(&job.id, &discard).unwrap();
     wait_for_job(door, &job, "succeeded");
     assert!(!worktree.exists());
     let archived = TaskQuery { archived: Some(true), ..TaskQuery::default() };
     assert_eq!(client.tasks(&archived).unwrap().items.len(), 1);
-    let job = client.delete_task(task).unwrap();
+    comes_back(door, task, worktree);
+    let job = client.delete_task(task, &CONSENT).unwrap();
     wait_for_job(door, &job, "succeeded");
     assert_eq!(refusal(client.task(task)), (404, "not_found".into()));
+    leaves_the_trash(door, task);
+}
+
+fn comes_back(door: &Door, task: &str, worktree: &Path) {
+    let client = door.client();
+    let seals = client.seals(task).unwrap();
+    assert!(seals[0].files.iter().any(|file| file.path == "freehold-demo.md"), "{seals:?}");
+    let query = SealedDiffQuery { path: "freehold-demo.md".into() };
+    let diff = client.sealed_diff(&seals[0].seal.id, &query).unwrap();
+    assert!(diff.patch.contains("+The demo agent was asked: Say hello"), "{diff:?}");
+    let odd = ReopenTask { place: Some("moon".into()), branch: None };
+    assert_eq!(refusal(client.reopen_task(task, &odd)), (400, "invalid_field".into()));
+    std::fs::create_dir_all(worktree).unwrap();
+    let same = ReopenTask::default();
+    assert_eq!(refusal(client.reopen_task(task, &same)), (409, "path_taken".into()));
+    std::fs::remove_dir(worktree).unwrap();
+    let back = client.reopen_task(task, &same).unwrap();
+    assert_eq!(back.task.archived_at, None);
+    assert!(worktree.join("freehold-demo.md").is_file());
+    assert_eq!(refusal(client.reopen_task(task, &same)), (409, "task_open".into()));
+}
+
+fn leaves_the_trash(door: &Door, task: &str) {
+    let client = door.client();
+    let trash = client.trash(&TrashQuery::default()).unwrap();
+    assert_eq!(trash.len(), 1);
+    let trashed = client.trashed_task(task).unwrap();
+    assert_eq!(trashed, trash[0]);
+    assert!(trashed.expires_at > trashed.trashed_at && trashed.size_bytes > 0, "{trashed:?}");
+    let job = client.purge_task(task).unwrap();
+    wait_for_job(door, &job, "succeeded");
+    assert_eq!(refusal(client.trashed_task(task)), (404, "not_found".into()));
+    assert_eq!(refusal(client.purge_task(task)), (404, "not_found".into()));
 }
 
 #[test]

@@ -271,7 +271,6 @@ CREATE TABLE task_resource_cleanup_jobs (
     fence BIGINT NOT NULL DEFAULT 0,
     last_error TEXT NOT NULL DEFAULT '',
     stakes TEXT NOT NULL DEFAULT '[]',
-    keep_branches INTEGER NOT NULL DEFAULT 0,
     accepted TEXT NOT NULL DEFAULT '[]',
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL,

@@ -222,7 +222,6 @@ impl Fixture {
             fence: 0,
             last_error: String::new(),
             stakes: Vec::new(),
-            keep_branches: false,
             accepted: Vec::new(),
             created_at: self.now(),
             updated_at: self.now(),

@@ -1,7 +1,7 @@
 //! A main checkout written down byte for byte, to show later that nobody changed it.
 //!
 //! Everything in the folder counts, tracked, untracked or ignored; of Git's own folder `HEAD`, the index, the
-//! settings and the refs. The branch of the task is left out, since the task is what made it.
+//! settings and the refs. The branch and the seals of the task are left out, since the task is what made them.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -21,7 +21,7 @@ pub(crate) struct Fingerprint {
 
 /// What one file or link was like.
 #[derive(Debug, PartialEq, Eq)]
-struct Entry {
+pub(crate) struct Entry {
     mode: u32,
     length: u64,
     hash: u64,
@@ -40,7 +40,11 @@ impl Fingerprint {
         let mut list = git(checkout);
         list.args(["for-each-ref", "--format=%(refname) %(objectname) %(symref)"]);
         let left_out = without_branch.map(|branch| format!("refs/heads/{branch} "));
-        let is_counted = |line: &&str| left_out.as_ref().is_none_or(|prefix| !line.starts_with(prefix));
+        // Seals are refs of Freehold's own.
+        let is_counted = |line: &&str| {
+            left_out.as_ref().is_none_or(|prefix| !line.starts_with(prefix))
+                && !line.starts_with("refs/freehold/")
+        };
         let refs = output_of(&mut list)?.lines().filter(is_counted).map(str::to_owned).collect();
         Ok(Self { entries, refs })
     }
@@ -80,7 +84,7 @@ impl Entry {
     }
 }
 
-fn walk(folder: &Path, entries: &mut BTreeMap<PathBuf, Entry>) -> Result<(), Failure> {
+pub(crate) fn walk(folder: &Path, entries: &mut BTreeMap<PathBuf, Entry>) -> Result<(), Failure> {
     let unreadable = |source: std::io::Error| Failure::file("read the folder", folder, &source);
     for child in std::fs::read_dir(folder).map_err(unreadable)? {
         let child = child.map_err(unreadable)?;

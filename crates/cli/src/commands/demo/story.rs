@@ -1,5 +1,7 @@
 //! The story, act by act.
 
+mod closing;
+
 use std::path::PathBuf;
 
 use freehold_api::cleanup::CleanupQuery;
@@ -44,7 +46,8 @@ pub(crate) fn play(scene: &Scene, report: &mut Report) -> Result<(), Failure> {
     let act = work(scene, &server.client, report)?;
     let witness = visit(&server.client, &act, report)?;
     let server = crash(scene, server, &act, &witness, report)?;
-    close(&server.client, &act, report)?;
+    closing::seal(&server.client, &act, report)?;
+    closing::close(&server.client, &act, report)?;
     report.step(format!("the main checkout is unchanged, {} files byte for byte", before.len()), || {
         let after = Fingerprint::take(&scene.checkout(), Some(&act.workspace.branch))?;
         match before.first_difference(&after) {
@@ -199,40 +202,6 @@ fn crash(
         verify_no_job(&server.client, act)
     })?;
     Ok(server)
-}
-
-/// The work is committed and the task archived.
-fn close(client: &Client, act: &Act, report: &mut Report) -> Result<(), Failure> {
-    let workspace = &act.workspace;
-    let commit = report.step("a person commits everything in the workspace", || workspace.commit_all())?;
-    report.step("the task is archived, and its cleanup job succeeds", || {
-        let job = client.archive_task(&act.task_id)?;
-        let ended = wait_for("the end of the cleanup", || {
-            let job = client.cleanup_job(&job.id)?;
-            let goes_on = matches!(job.state.as_str(), "prepared" | "pending" | "running" | "retry_wait");
-            Ok((!goes_on).then_some(job))
-        })?;
-        require(ended.state == "succeeded", || {
-            format!("it is {}: {} {:?}", ended.state, ended.last_error, ended.stakes)
-        })?;
-        let archived = client.task(&act.task_id)?.task.archived_at.is_some();
-        require(archived, || "the task is not archived".to_owned())
-    })?;
-    report.step("directory and registration are gone", || {
-        require(workspace.path.symlink_metadata().is_err(), || {
-            format!("{} is still there", workspace.path.display())
-        })?;
-        let registration = workspace.registration()?;
-        require(registration.is_none(), || format!("it is still registered: {registration:?}"))
-    })?;
-    report.step("the branch is kept, with everything that was committed", || {
-        let kept = workspace.branch_commit()?;
-        require(kept == commit, || format!("the branch is at {kept}, not at {commit}"))?;
-        for path in [MARKER, ADDED] {
-            output_of(git(&workspace.checkout).args(["cat-file", "-e", &format!("{commit}:{path}")]))?;
-        }
-        Ok(())
-    })
 }
 
 fn verify_witness(act: &Act, witness: &Witness) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::fingerprint::{Entry, walk};
 use super::wait::require;
 use crate::failure::Failure;
 use crate::program::{git, output_of};
@@ -29,7 +30,28 @@ pub(crate) struct Witness {
     marker: Vec<u8>,
 }
 
+/// Everything that bringing a task back must bring back.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    files: BTreeMap<PathBuf, Entry>,
+    said: Vec<String>,
+}
+
 impl Workspace {
+    /// Writes every file down, with what Git says of files, index and branch.
+    pub(crate) fn content(&self) -> Result<Content, Failure> {
+        let mut files = BTreeMap::new();
+        walk(&self.path, &mut files)?;
+        files.retain(|path, _| !path.ends_with(".git"));
+        let questions = [
+            &["status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored"][..],
+            &["ls-files", "--stage", "-v"],
+            &["rev-parse", "HEAD"],
+        ];
+        let said = questions.into_iter().map(|words| output_of(git(&self.path).args(words)));
+        Ok(Content { files, said: said.collect::<Result<_, _>>()? })
+    }
+
     /// Verifies that the worktree is there, registered, on its branch and at its base commit.
     pub(crate) fn verify_made(&self) -> Result<(), Failure> {
         require(self.path.is_dir(), || format!("{} is no directory", self.path.display()))?;

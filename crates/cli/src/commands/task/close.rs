@@ -1,11 +1,11 @@
 //! `freehold task archive` and `freehold task delete`: asks, then waits for what becomes of the workspace.
 
-use freehold_api::cleanup::{CloseQuery, CloseReport};
+use freehold_api::cleanup::{CloseOptions, CloseQuery, CloseReport};
 
 use crate::arguments::CloseTask;
 use crate::commands::cleanup;
 use crate::connection::Connection;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::lookup;
 use crate::output::Output;
 
@@ -29,7 +29,8 @@ impl Action {
 
 /// Carries out the command.
 ///
-/// Nobody to ask is no reason to stop: what is found nowhere else is not removed in any case.
+/// To be asked and say yes, or `--yes`, is consent to a seal. Without it, a task with work that exists nowhere else
+/// stays as it is.
 pub(crate) fn run(
     connection: &Connection,
     action: Action,
@@ -38,6 +39,7 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let client = &connection.client;
     let task_id = lookup::task(client, &arguments.task)?;
+    let mut consents = arguments.yes;
     if output.can_ask() && !arguments.yes {
         let query = CloseQuery { action: action.word().to_owned() };
         let report = client.close_report(&task_id, &query)?;
@@ -46,12 +48,31 @@ pub(crate) fn run(
             output.note("Nothing was changed.");
             return Ok(());
         }
+        consents = true;
     }
-    let job = match action {
-        Action::Archive => client.archive_task(&task_id)?,
-        Action::Delete => client.delete_task(&task_id)?,
+    let options = CloseOptions { seal: Some(consents) };
+    let closed = match action {
+        Action::Archive => client.archive_task(&task_id, &options),
+        Action::Delete => client.delete_task(&task_id, &options),
     };
+    let job = closed.map_err(|error| explained(action, &arguments.task, error.into()))?;
     cleanup::wait_and_show(connection, job, output)
+}
+
+/// Lists what exists nowhere else, where that is why a task was not closed.
+fn explained(action: Action, task: &str, mut failure: Failure) -> Failure {
+    if failure.exit == Exit::NeedsDecision && !failure.body.stakes.is_empty() {
+        let stakes: Vec<String> = failure.body.stakes.iter().map(cleanup::stake_text).collect();
+        failure.body.message = format!(
+            "the task has work that exists nowhere else, so nothing was changed:\n{}",
+            stakes.join("\n")
+        );
+        failure.body.hint = format!(
+            "to seal it, so that it can be brought back: freehold task {} {task} --yes",
+            action.word()
+        );
+    }
+    failure
 }
 
 fn described(action: Action, report: &CloseReport) -> String {
@@ -60,16 +81,25 @@ fn described(action: Action, report: &CloseReport) -> String {
         lines.push(format!("Agents that are stopped: {}", report.live_sessions));
     }
     if !report.workspace_path.is_empty() {
-        lines.push(format!("The workspace is given back: {}", report.workspace_path));
+        lines.push(format!("The workspace is sealed and given back: {}", report.workspace_path));
+    }
+    if !report.sealed.is_empty() {
+        lines.push("Exists nowhere else; the seal keeps it:".to_owned());
+        lines.extend(report.sealed.iter().map(cleanup::stake_text));
     }
     if !report.branches_kept.is_empty() {
         lines.push(format!("Branches that stay: {}", report.branches_kept.join(", ")));
     }
-    if action == Action::Delete {
-        lines.push("The task and its conversations are deleted for good.".to_owned());
-    }
+    lines.push(match action {
+        Action::Archive => {
+            "`freehold task unarchive` brings the same files back to the same place.".to_owned()
+        }
+        Action::Delete => {
+            "It goes to the trash; `freehold trash restore` brings it back for 30 days.".to_owned()
+        }
+    });
     if !report.stakes.is_empty() {
-        lines.push("At stake, and therefore not removed without your decision:".to_owned());
+        lines.push("No seal holds this; it is not removed without your decision:".to_owned());
         lines.extend(report.stakes.iter().map(cleanup::stake_text));
     }
     lines.join("\n")

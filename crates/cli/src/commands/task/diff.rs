@@ -56,15 +56,22 @@ fn shown(changed: &[Changed], output: Output) -> String {
         if !changes.error_message.is_empty() {
             text.push_str(&format!("{}\n", output.paint(Tone::Bad, &changes.error_message)));
         }
-        for file in &changes.files {
-            text.push_str(&format!("{}\n", file_line(file)));
-        }
-        for diff in diffs {
-            text.push('\n');
-            text.push_str(&patch(diff, output));
-        }
+        text.push_str(&files_and_patches(&changes.files, diffs, output));
     }
     if text.is_empty() { "Nothing has changed since the task's base commit.".to_owned() } else { text }
+}
+
+/// A line per file, then the patches.
+pub(crate) fn files_and_patches(files: &[FileChange], diffs: &[FileDiff], output: Output) -> String {
+    let mut text = String::new();
+    for file in files {
+        text.push_str(&format!("{}\n", file_line(file)));
+    }
+    for diff in diffs {
+        text.push('\n');
+        text.push_str(&patch(diff, output));
+    }
+    text
 }
 
 fn file_line(file: &FileChange) -> String {

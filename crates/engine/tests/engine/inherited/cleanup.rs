@@ -103,7 +103,7 @@ fn a_job_of_another_program_can_only_be_called_off_and_then_bars_nothing() {
         let theirs = settled(&engine, "theirs").await;
         let barred = engine.create_session(id.clone(), NewSession::default()).await;
         assert!(matches!(barred, Err(EngineError::Barrier { .. })), "{barred:?}");
-        for decision in [Decision::Retry, Decision::KeepBranch] {
+        for decision in [Decision::Retry, Decision::Discard { phrase: "discard 0".into() }] {
             let refused = engine.decide(theirs.id.clone(), decision).await.unwrap_err();
             assert!(refused.to_string().contains("then archive or delete the task again"), "{refused}");
         }
