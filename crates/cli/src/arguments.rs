@@ -74,10 +74,9 @@ pub(crate) struct GlobalOptions {
     #[arg(
         long,
         global = true,
-        help_heading = EVERY_COMMAND,
+        hide = true,
         value_name = "N",
         env = "FREEHOLD_RETENTION_DAYS",
-        hide_env_values = true,
         default_value_t = 30,
         value_parser = clap::value_parser!(u16).range(1..)
     )]

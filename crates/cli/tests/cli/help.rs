@@ -54,7 +54,7 @@ fn completions_know_every_shell_and_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let answer = ended(&mut plain(&["completions", shell]));
         assert_eq!(answer.code, 0, "{}", answer.err);
-        for word in ["archive", "keep-branch", "doctor"] {
+        for word in ["archive", "discard", "doctor"] {
             assert!(answer.out.contains(word), "{shell} does not know {word}");
         }
     }

@@ -116,7 +116,7 @@ fn work_that_exists_nowhere_else_is_sealed_only_with_consent() {
     assert!(listed.starts_with("ID") && listed.contains("KEPT UNTIL"), "{listed}");
     let diff = scene.read(&["trash", "diff", &task_id[..6], "README.md"]).out;
     assert!(diff.contains("+Edited by the Freehold demo agent."), "{diff}");
-    assert!(scene.read(&["trash", "show", &task_id]).out.contains("3 changed"));
+    assert!(scene.read(&["trash", "show", &task_id]).out.contains("2 changed"));
     let back = scene.run(&["trash", "restore", &task_id[..6]]).json();
     assert_eq!(back["environment"]["status"], "ready");
     assert_eq!(std::fs::read(workspace.join("freehold-demo.md")).unwrap(), before);
