@@ -31,6 +31,9 @@ pub struct CleanupJob {
     pub discard_phrase: Option<String>,
     /// The worktrees it gives back.
     pub worktree_paths: Vec<String>,
+    /// The checkout of a person in which the task worked, which stays as it is; otherwise empty.
+    #[serde(default)]
+    pub kept_path: String,
     /// When it was made.
     pub created_at: String,
     /// When it last changed.
@@ -62,6 +65,9 @@ pub struct CloseReport {
     pub live_sessions: u64,
     /// The workspace; empty when none was made.
     pub workspace_path: String,
+    /// Whether the workspace is a person's own and stays as it is.
+    #[serde(default)]
+    pub keeps_workspace: bool,
     /// The branches that stay.
     pub branches_kept: Vec<String>,
     /// What exists nowhere else and is sealed, so that it can be brought back.

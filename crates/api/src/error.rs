@@ -21,4 +21,25 @@ pub struct ErrorBody {
     /// What exists nowhere else, where that is the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stakes: Vec<Stake>,
+    /// What could be asked for instead, where there is something to offer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer: Option<Offer>,
+}
+
+/// What could be asked for instead of a branch that is checked out already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Offer {
+    /// What a new branch could start from.
+    pub base_branch: String,
+    /// A name that is free for it.
+    pub new_branch: String,
+    /// The worktree of a person that could be adopted.
+    #[serde(default)]
+    pub adopt_path: Option<String>,
+    /// Whether the main checkout could be worked in.
+    #[serde(default)]
+    pub in_place: bool,
+    /// The task that could get another session instead.
+    #[serde(default)]
+    pub task_id: Option<String>,
 }

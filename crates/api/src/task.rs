@@ -93,6 +93,9 @@ pub struct TaskDetail {
 pub struct Environment {
     /// Its id.
     pub id: String,
+    /// `worktree` or `scratch`, which the task owns; `in_place` or `adopted`, which is a person's and never removed;
+    /// or another program's word.
+    pub kind: String,
     /// `creating`, `ready`, `stopped` or `failed`.
     pub status: String,
     /// The absolute directory in which agents of the task start.
@@ -112,12 +115,16 @@ pub struct EnvironmentRepo {
     pub repository_name: String,
     /// The absolute path of the worktree.
     pub worktree_path: String,
-    /// The branch it was made on.
+    /// The branch it was made on, or that was checked out when the task began to work in it.
     pub worktree_branch: String,
     /// What it was made from.
     pub base_branch: String,
     /// The full object id of the commit it was made at; empty when not recorded.
     pub base_commit: String,
+    /// Whether Freehold made the branch; one that was there before stays in any case.
+    pub branch_made: bool,
+    /// What went wrong without harm as it was made, such as a hook that failed; otherwise empty.
+    pub warning: String,
     /// `active`, `merged` or `deleted`.
     pub status: String,
 }
@@ -131,7 +138,12 @@ pub struct NewTask {
     /// What the agent is asked to do; the first prompt of the first session.
     #[serde(default)]
     pub prompt: String,
-    /// The repositories to work on, at least one.
+    /// Where the task works: `worktree` (by default), `in_place` for the main checkout of its one repository,
+    /// `adopted` for a worktree that you made, or `scratch` for a folder without a repository.
+    #[serde(default)]
+    pub workspace_kind: Option<String>,
+    /// The repositories to work on, at least one; none for a scratch folder.
+    #[serde(default)]
     pub repositories: Vec<NewTaskRepository>,
     /// The agent; by default the built-in demo agent.
     #[serde(default)]
@@ -148,13 +160,32 @@ pub struct NewTask {
 }
 
 /// One repository of a new task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NewTaskRepository {
     /// The repository.
     pub repository_id: String,
     /// The branch, tag or commit to start from; by default the repository's default branch.
     #[serde(default)]
     pub base_branch: Option<String>,
+    /// The name of the new branch; by default one is made up from the title.
+    #[serde(default)]
+    pub new_branch: Option<String>,
+    /// The existing branch to work on instead of a new one: a local one, or a remote one of which a local one is
+    /// made.
+    #[serde(default)]
+    pub checkout_branch: Option<String>,
+    /// The ref to fetch from a remote and start from, for example `pull/42/head`.
+    #[serde(default)]
+    pub fetch_ref: Option<String>,
+    /// The remote of that ref; by default the only one.
+    #[serde(default)]
+    pub remote: Option<String>,
+    /// Whether to ask the remote of `base_branch`, a remote branch, where it is now before work starts from it.
+    #[serde(default)]
+    pub refresh: bool,
+    /// The absolute path of the worktree to work in, for the kind `adopted`.
+    #[serde(default)]
+    pub adopt_path: Option<String>,
 }
 
 /// Changes a task; what is absent stays.

@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use cleanup::CleanupCommand;
 pub(crate) use session::{DeleteSession, SendPrompt, SessionCommand, StartSession};
-pub(crate) use task::{CloseTask, NewTask, ReopenTask, StartTask, TaskCommand, TaskDiff};
+pub(crate) use task::{CloseTask, NewTask, ReopenTask, StartPoint, StartTask, TaskCommand, TaskDiff};
 pub(crate) use trash::{SealedDiff, TrashCommand};
 pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
 

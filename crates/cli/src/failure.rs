@@ -47,6 +47,7 @@ impl Failure {
             hint: String::new(),
             subject: String::new(),
             stakes: Vec::new(),
+            offer: None,
         };
         Self { exit, body }
     }

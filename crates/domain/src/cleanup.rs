@@ -239,6 +239,9 @@ pub struct ResourceSnapshot {
     pub task_dir_name: String,
     /// The worktrees that the task owned.
     pub worktrees: Vec<SnapshotWorktree>,
+    /// The checkout of a person in which the task worked, which stays as it is; otherwise empty.
+    #[serde(default)]
+    pub kept_path: String,
     /// The seals that are taken away.
     #[serde(default)]
     pub seals: Vec<SnapshotSeal>,
@@ -270,13 +273,21 @@ pub struct SnapshotWorktree {
     pub repository_path: String,
     /// The absolute path of the worktree.
     pub path: String,
-    /// The branch made for it.
+    /// The branch made for it, or checked out in it.
     pub branch: String,
+    /// Whether Freehold certainly made the branch; any other stays.
+    #[serde(default = "made")]
+    pub branch_made: bool,
     /// The commit it was made at; empty when it was not recorded.
     pub base_commit: String,
     /// The proof of its identity; none when the attempt died before it was known, or when another program made
     /// the worktree.
     pub origin: Option<WorktreeOrigin>,
+}
+
+/// Before it was recorded, Freehold made every branch.
+const fn made() -> bool {
+    true
 }
 
 words! {

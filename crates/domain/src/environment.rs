@@ -23,6 +23,30 @@ words! {
 }
 
 words! {
+    /// Where a task works, and whether what is there is its own.
+    #[derive(Default)]
+    pub enum WorkspaceKind("workspace kind") {
+        /// Git worktrees that Freehold made; the task owns them.
+        #[default]
+        Worktree = "worktree",
+        /// The main checkout of a repository; a person's, never removed.
+        InPlace = "in_place",
+        /// A worktree that a person made; referenced, never removed.
+        Adopted = "adopted",
+        /// A folder without a repository; the task owns it.
+        Scratch = "scratch",
+    }
+}
+
+impl WorkspaceKind {
+    /// Whether the workspace is a person's own, so that a task that closes leaves all of it.
+    #[must_use]
+    pub const fn is_kept(self) -> bool {
+        matches!(self, Self::InPlace | Self::Adopted)
+    }
+}
+
+words! {
     /// What became of one repository's worktree.
     pub enum EnvironmentRepoStatus("environment repository status") {
         /// On disk and owned.
@@ -52,6 +76,14 @@ impl EnvironmentRepoStatus {
     }
 }
 
+impl TaskEnvironment {
+    /// The kind of workspace; none for an executor of another program.
+    #[must_use]
+    pub fn kind(&self) -> Option<WorkspaceKind> {
+        self.executor_type.parse().ok()
+    }
+}
+
 /// The task's materialised working place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEnvironment {
@@ -59,7 +91,7 @@ pub struct TaskEnvironment {
     pub id: EnvironmentId,
     /// The one task that owns it.
     pub task_id: TaskId,
-    /// The kind of executor, `worktree` for a Git worktree on this machine.
+    /// The kind of executor: a [`WorkspaceKind`], or another program's word.
     pub executor_type: String,
     /// The executor, when one was chosen.
     pub executor_id: Option<ExecutorId>,
@@ -86,9 +118,10 @@ pub struct EnvironmentRepo {
     pub repository_id: RepositoryId,
     /// Tells several branches of one repository apart; empty for the first.
     pub branch_slug: String,
-    /// The worktree's own id; none when its preparation failed.
+    /// The worktree's own id; none when its preparation failed, and none for a checkout of a person, so that
+    /// nothing that gives worktrees back ever sees it.
     pub worktree_id: Option<WorktreeId>,
-    /// The absolute path of the worktree.
+    /// The absolute path of the worktree, or of the checkout of a person that is worked in.
     pub worktree_path: String,
     /// The branch it was made on; a hint only, as a person may switch.
     pub worktree_branch: String,
@@ -110,19 +143,45 @@ pub struct EnvironmentRepo {
     pub origin: Option<WorktreeOrigin>,
 }
 
-/// What was true at the moment Freehold made a worktree: the proof, later, that a directory is that worktree.
+/// What was true at the moment Freehold made a worktree, or began to work in a checkout of a person: the proof,
+/// later, that a directory is that worktree.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct WorktreeOrigin {
     /// The branch, tag or commit that the start commit was resolved from.
     pub base_branch: String,
     /// The full object id of the start commit; diffs are taken against it.
     pub base_commit: String,
-    /// The name of the registration: the directory under `<common dir>/worktrees`.
+    /// The name of the registration: the directory under `<common dir>/worktrees`; empty for a main checkout.
     pub registration: String,
     /// The device of the worktree's directory.
     pub device: u64,
     /// The inode of the worktree's directory.
     pub inode: u64,
+    /// Whether Freehold made the branch; one that was there before stays in any case.
+    #[serde(default = "made")]
+    pub branch_made: bool,
+    /// What went wrong without harm, such as a hook that failed; otherwise empty.
+    #[serde(default)]
+    pub warning: String,
+}
+
+/// Before it was recorded, Freehold made every branch.
+const fn made() -> bool {
+    true
+}
+
+words! {
+    /// Where the branch of a planned worktree comes from.
+    #[derive(Default)]
+    pub enum PlannedBranch("planned branch") {
+        /// It is made, under a name that was made up for this attempt and that nobody else uses.
+        #[default]
+        MadeUp = "made_up",
+        /// It is made, under a name that a person or a remote chose, so that another may make it first.
+        Named = "named",
+        /// It was there before.
+        Existing = "existing",
+    }
 }
 
 words! {
@@ -180,8 +239,11 @@ pub struct PlannedWorktree {
     pub repository_path: String,
     /// The absolute path the worktree will have; it did not exist when planned.
     pub path: String,
-    /// The branch that will be made; it did not exist when planned.
+    /// The branch that will be checked out.
     pub branch: String,
+    /// Where the branch comes from.
+    #[serde(default)]
+    pub branch_origin: PlannedBranch,
     /// What the start commit was resolved from.
     pub base_branch: String,
     /// The full object id of the start commit.

@@ -7,6 +7,7 @@
 
 pub(crate) mod expiry;
 mod permit;
+mod scratch;
 mod sealing;
 pub(crate) mod steps;
 mod target;
@@ -15,7 +16,7 @@ use freehold_domain::cleanup::{
     CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, Snapshot, SnapshotWorktree, Stake,
 };
 use freehold_domain::clock::Timestamp;
-use freehold_domain::environment::{EnvironmentRepoStatus, TaskEnvironment};
+use freehold_domain::environment::{EnvironmentRepoStatus, TaskEnvironment, WorkspaceKind};
 use freehold_domain::event::EventBody;
 use freehold_domain::id::{CleanupJobId, TaskId};
 use freehold_domain::seal::WorkspaceSeal;
@@ -70,6 +71,8 @@ pub struct CloseReport {
     pub live_sessions: u64,
     /// The workspace; empty when none was made.
     pub workspace_path: String,
+    /// Whether the workspace is a person's own and stays as it is.
+    pub keeps_workspace: bool,
     /// The branches that stay.
     pub branches_kept: Vec<String>,
     /// What exists nowhere else and is sealed.
@@ -127,14 +130,17 @@ impl Engine {
             None => self.assess(&view).await?,
         };
         let sealed: Vec<Stake> = looked.iter().flat_map(Looked::sealable).cloned().collect();
-        let mut stakes: Vec<Stake> = foreign_executor(&snapshot).into_iter().collect();
+        let mut stakes = scratch::stakes(&snapshot).unwrap_or_default();
+        stakes.extend(foreign_executor(&snapshot));
         stakes.extend(looked.iter().flat_map(Looked::blocking).cloned());
-        let stays =
-            |worktree: &&SnapshotWorktree| action == CloseAction::Archive || worktree.origin.is_none();
+        let stays = |worktree: &&SnapshotWorktree| {
+            action == CloseAction::Archive || worktree.origin.is_none() || !worktree.branch_made
+        };
         let kept = snapshot.worktrees.iter().filter(stays);
         let branches_kept = kept.map(|worktree| worktree.branch.clone()).collect();
         let workspace_path = environment.map(|environment| environment.workspace_path).unwrap_or_default();
-        Ok(CloseReport { live_sessions, workspace_path, branches_kept, sealed, stakes })
+        let keeps_workspace = !snapshot.kept_path.is_empty();
+        Ok(CloseReport { live_sessions, workspace_path, keeps_workspace, branches_kept, sealed, stakes })
     }
 
     /// Closes a task: reserves the barrier, takes the inventory, changes the task and activates the job. Refused
@@ -405,6 +411,10 @@ fn take_inventory(
         return Ok(snapshot);
     };
     snapshot.environment_id = Some(environment.id.clone());
+    if environment.kind().is_some_and(WorkspaceKind::is_kept) {
+        snapshot.kept_path.clone_from(&environment.workspace_path);
+        return Ok(snapshot);
+    }
     snapshot.executor_type.clone_from(&environment.executor_type);
     snapshot.workspace_path.clone_from(&environment.workspace_path);
     snapshot.task_dir_name.clone_from(&environment.task_dir_name);
@@ -421,6 +431,7 @@ fn take_inventory(
             repository_path,
             path: repo.worktree_path,
             branch: repo.worktree_branch,
+            branch_made: repo.origin.as_ref().is_none_or(|origin| origin.branch_made),
             base_commit: repo.origin.as_ref().map(|origin| origin.base_commit.clone()).unwrap_or_default(),
             origin: repo.origin,
         });

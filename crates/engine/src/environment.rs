@@ -4,25 +4,35 @@
 //! written down before it is done. An attempt that fails, or that a crash cuts short, is *abandoned*: a
 //! cleanup job removes what the attempt made, and only that. The directory of an attempt is named after the
 //! attempt, never after the title, so no two attempts share a path.
+//!
+//! A task without a repository gets a scratch folder by the same steps. A task that works in a checkout of a person
+//! makes nothing, so it skips them.
 
+mod conflict;
+mod plan;
 pub(crate) mod reconcile;
 pub mod reopen;
+mod scratch;
+mod standing;
 
 use std::path::{Path, PathBuf};
 
 use freehold_domain::agent::WORKTREE_EXECUTOR;
 use freehold_domain::clock::Timestamp;
 use freehold_domain::environment::{
-    Creation, CreationState, EnvironmentRepo, EnvironmentRepoStatus, EnvironmentStatus, PlannedWorktree,
-    TaskEnvironment, WorktreeOrigin,
+    Creation, CreationState, EnvironmentRepo, EnvironmentRepoStatus, EnvironmentStatus, PlannedBranch,
+    PlannedWorktree, TaskEnvironment, WorkspaceKind, WorktreeOrigin,
 };
 use freehold_domain::event::EventBody;
-use freehold_domain::id::{CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, TaskId, WorktreeId};
-use freehold_domain::repository::{Repository, TaskRepository};
-use freehold_git::{WorktreeIdentity, WorktreePlan};
+use freehold_domain::id::{CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, TaskId};
+use freehold_domain::repository::{Repository, TaskRepository, WorkStart};
+use freehold_domain::task::Task;
+use freehold_git::{BranchUse, MadeWorktree, WorktreePlan};
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
+use self::plan::Site;
+use self::standing::StandingWish;
 use crate::{Engine, EngineError};
 
 /// A task's environment with its repositories and their names.
@@ -77,17 +87,35 @@ impl Engine {
     }
 
     async fn materialise(&self, task_id: &TaskId) -> Result<TaskEnvironment, EngineError> {
-        let creation = self.plan(task_id).await?;
-        crate::failpoint!("engine.creation.planned");
-        let outcome = self.make_and_own(&creation).await;
-        if outcome.is_err() {
-            self.abandon(creation).await?;
+        let (task, mut repositories) = self.wish_of(task_id).await?;
+        let standing = repositories
+            .iter()
+            .position(|(_, used)| matches!(used.start, WorkStart::InPlace | WorkStart::Adopted { .. }));
+        if let Some(position) = standing {
+            let (repository, used) = repositories.swap_remove(position);
+            return self.move_in(task_id, StandingWish { repository, start: used.start }).await;
         }
-        outcome
+        let creation = match self.plan(task, repositories).await {
+            Ok(creation) => creation,
+            Err(error) => return Err(self.explain(error).await),
+        };
+        crate::failpoint!("engine.creation.planned");
+        let mut made = Vec::new();
+        let outcome = self.make_and_own(&creation, &mut made).await;
+        match outcome {
+            Ok(environment) => Ok(environment),
+            Err(error) => {
+                self.abandon(creation, made.len()).await?;
+                Err(self.explain(error).await)
+            }
+        }
     }
 
-    /// Chooses paths, branches and start commits and writes them into the journal; makes nothing.
-    async fn plan(&self, task_id: &TaskId) -> Result<Creation, EngineError> {
+    /// Reads what the task wishes for, and refuses when it is closed.
+    async fn wish_of(
+        &self,
+        task_id: &TaskId,
+    ) -> Result<(Task, Vec<(Repository, TaskRepository)>), EngineError> {
         let id = task_id.clone();
         let read = self.inner.store.read(move |tx| {
             let task = store::task::require(tx, &id)?;
@@ -98,7 +126,15 @@ impl Engine {
             }
             Ok::<_, EngineError>((task, repositories))
         });
-        let (task, repositories) = read.await?;
+        read.await
+    }
+
+    /// Chooses paths, branches and start commits and writes them into the journal; makes nothing.
+    async fn plan(
+        &self,
+        task: Task,
+        repositories: Vec<(Repository, TaskRepository)>,
+    ) -> Result<Creation, EngineError> {
         let creation_id = CreationId::generate(self.ids());
         let task_dir_name: String =
             creation_id.as_str().chars().filter(char::is_ascii_alphanumeric).take(16).collect();
@@ -107,7 +143,8 @@ impl Engine {
             let taken: Vec<&str> = worktrees.iter().map(|worktree| worktree.path.as_str()).collect();
             let path =
                 worktree_path(&self.inner.options.workspaces_root, &task_dir_name, &repository, &taken);
-            worktrees.push(self.plan_worktree(&task.title, &task_dir_name, path, repository, used).await?);
+            let site = Site { title: &task.title, task_dir_name: &task_dir_name, path };
+            worktrees.push(self.plan_worktree(site, repository, used).await?);
         }
         let now = self.now();
         let creation = Creation {
@@ -125,52 +162,27 @@ impl Engine {
         Ok(creation)
     }
 
-    async fn plan_worktree(
+    /// Makes what was planned, and tells in `made` how far that came.
+    async fn make_and_own(
         &self,
-        title: &str,
-        task_dir_name: &str,
-        path: String,
-        repository: Repository,
-        used: TaskRepository,
-    ) -> Result<PlannedWorktree, EngineError> {
-        let base = if used.base_branch.is_empty() { repository.default_branch } else { used.base_branch };
-        let local_path = PathBuf::from(&repository.local_path);
-        let (prefix, title) = (repository.branch_prefix, title.to_owned());
-        let suffix: String = task_dir_name.chars().take(6).collect();
-        let (start, branch) = self
-            .blocking("planning a worktree", move |git| {
-                let start = git.resolve_start(&local_path, &base)?;
-                let branch = git.unused_branch_name(&local_path, &prefix, &title, &suffix)?;
-                Ok::<_, EngineError>((start, branch))
-            })
-            .await?;
-        Ok(PlannedWorktree {
-            worktree_id: WorktreeId::generate(self.ids()),
-            repository_id: repository.id,
-            repository_path: repository.local_path,
-            path,
-            branch,
-            base_branch: start.name,
-            base_commit: start.commit.to_string(),
-            seal: None,
-            environment_repo_id: None,
-        })
-    }
-
-    async fn make_and_own(&self, creation: &Creation) -> Result<TaskEnvironment, EngineError> {
+        creation: &Creation,
+        made: &mut Vec<MadeWorktree>,
+    ) -> Result<TaskEnvironment, EngineError> {
         self.set_creation_state(creation, CreationState::Materialising).await?;
         crate::failpoint!("engine.creation.materialising");
-        let mut identities = Vec::new();
+        if creation.worktrees.is_empty() {
+            self.make_scratch(&creation.task_dir_name).await?;
+        }
         for planned in &creation.worktrees {
-            identities.push(self.add_worktree(planned).await?);
+            made.push(self.add_worktree(planned).await?);
             crate::failpoint!("engine.creation.added");
         }
-        let environment = self.persist(creation, identities).await?;
+        let environment = self.persist(creation, made.clone()).await?;
         crate::failpoint!("engine.creation.persisted");
         Ok(environment)
     }
 
-    async fn add_worktree(&self, planned: &PlannedWorktree) -> Result<WorktreeIdentity, EngineError> {
+    async fn add_worktree(&self, planned: &PlannedWorktree) -> Result<MadeWorktree, EngineError> {
         if self.inner.shutdown.is_cancelled() {
             return Err(EngineError::ShuttingDown);
         }
@@ -178,6 +190,10 @@ impl Engine {
             repo: PathBuf::from(&planned.repository_path),
             path: PathBuf::from(&planned.path),
             branch: planned.branch.clone(),
+            branch_use: match planned.branch_origin {
+                PlannedBranch::MadeUp | PlannedBranch::Named => BranchUse::Make,
+                PlannedBranch::Existing => BranchUse::CheckOut,
+            },
             start: planned.base_commit.parse()?,
         };
         self.blocking("making a worktree", move |git| git.add_worktree(&plan)).await
@@ -188,35 +204,32 @@ impl Engine {
     async fn persist(
         &self,
         creation: &Creation,
-        identities: Vec<WorktreeIdentity>,
+        made: Vec<MadeWorktree>,
     ) -> Result<TaskEnvironment, EngineError> {
         let now = self.now();
         let environment = self.environment_row(creation, now)?;
         let repos: Vec<EnvironmentRepo> = creation
             .worktrees
             .iter()
-            .zip(identities)
+            .zip(made)
             .zip(0..)
-            .map(|((planned, identity), position)| {
+            .map(|((planned, made), position)| {
                 let id = EnvironmentRepoId::generate(self.ids());
-                EnvironmentRepo { position, ..environment_repo(id, &environment, planned, identity) }
+                EnvironmentRepo { position, ..environment_repo(id, &environment, planned, made) }
             })
             .collect();
         let creation_id = creation.id.clone();
         let stored = environment.clone();
-        let write = self.inner.store.write(move |tx| {
-            store::environment::insert_ready(tx, &stored, &repos)?;
-            store::session::set_environment(tx, &stored.task_id, &stored.id, now)?;
-            store::creation::delete(tx, &creation_id)?;
-            tx.emit(EventBody::TaskChanged { task_id: stored.task_id }, now);
-            Ok::<_, EngineError>(())
-        });
+        let write =
+            self.inner.store.write(move |tx| store_ready(tx, &stored, &repos, Some(&creation_id), now));
         write.await?;
         Ok(environment)
     }
 
     fn environment_row(&self, creation: &Creation, now: Timestamp) -> Result<TaskEnvironment, EngineError> {
         let task_dir = self.inner.options.workspaces_root.join(&creation.task_dir_name);
+        let kind =
+            if creation.worktrees.is_empty() { WorkspaceKind::Scratch } else { WorkspaceKind::Worktree };
         let workspace_path = match creation.worktrees.as_slice() {
             [only] => only.path.clone(),
             _ => task_dir.display().to_string(),
@@ -224,7 +237,7 @@ impl Engine {
         Ok(TaskEnvironment {
             id: EnvironmentId::generate(self.ids()),
             task_id: creation.task_id.clone(),
-            executor_type: "worktree".into(),
+            executor_type: kind.to_string(),
             executor_id: Some(ExecutorId::new(WORKTREE_EXECUTOR)?),
             status: EnvironmentStatus::Ready,
             workspace_path,
@@ -239,9 +252,10 @@ impl Engine {
         Ok(self.inner.store.write(move |tx| store::creation::set_state(tx, &id, state, now)).await?)
     }
 
-    /// Hands what an attempt made to the one path that removes.
-    pub(crate) async fn abandon(&self, creation: Creation) -> Result<(), EngineError> {
-        let (job, mut snapshot) = self.failed_creation_job(&creation);
+    /// Hands what an attempt made to the one path that removes; `made` is how many of its worktrees are certainly
+    /// its own.
+    pub(crate) async fn abandon(&self, creation: Creation, made: usize) -> Result<(), EngineError> {
+        let (job, mut snapshot) = self.failed_creation_job(&creation, made);
         if creation.restores() {
             snapshot.worktrees = self.restored_by(&creation).await?;
         }
@@ -260,12 +274,30 @@ impl Engine {
     }
 }
 
+/// Stores an environment with its repositories and the session links, and forgets the attempt that made it.
+fn store_ready(
+    tx: &mut Tx<'_>,
+    environment: &TaskEnvironment,
+    repos: &[EnvironmentRepo],
+    creation: Option<&CreationId>,
+    now: Timestamp,
+) -> Result<(), EngineError> {
+    store::environment::insert_ready(tx, environment, repos)?;
+    store::session::set_environment(tx, &environment.task_id, &environment.id, now)?;
+    if let Some(id) = creation {
+        store::creation::delete(tx, id)?;
+    }
+    tx.emit(EventBody::TaskChanged { task_id: environment.task_id.clone() }, now);
+    Ok(())
+}
+
 fn environment_repo(
     id: EnvironmentRepoId,
     environment: &TaskEnvironment,
     planned: &PlannedWorktree,
-    identity: WorktreeIdentity,
+    made: MadeWorktree,
 ) -> EnvironmentRepo {
+    let MadeWorktree { identity, warning } = made;
     EnvironmentRepo {
         id,
         environment_id: environment.id.clone(),
@@ -287,6 +319,8 @@ fn environment_repo(
             registration: identity.registration,
             device: identity.device,
             inode: identity.inode,
+            branch_made: planned.branch_origin != PlannedBranch::Existing,
+            warning: warning.unwrap_or_default(),
         }),
     }
 }

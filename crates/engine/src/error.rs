@@ -1,6 +1,8 @@
 //! What can go wrong in a use case, as the doors need to tell it: a kind, a code, the subject, a sentence and
 //! a hint.
 
+use std::borrow::Cow;
+
 use freehold_domain::cleanup::{CleanupTrigger, InvalidCleanupStep, Stake};
 use freehold_domain::id::{CleanupJobId, InvalidId, NodeId, SessionId, TaskId};
 use freehold_domain::session::SessionState;
@@ -21,6 +23,34 @@ pub enum ErrorKind {
     Unavailable,
     /// A fault of Freehold or of its database.
     Internal,
+}
+
+/// Whose checkout has a branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchHolder {
+    /// The main checkout of the repository.
+    MainCheckout,
+    /// The workspace of a task.
+    Task(TaskId),
+    /// A worktree that a person made.
+    Person,
+    /// No task that is known, although it is where only Freehold makes worktrees.
+    Nobody,
+}
+
+/// What could be asked for instead of what was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    /// What a new branch could start from.
+    pub base_branch: String,
+    /// A name that is free for it.
+    pub new_branch: String,
+    /// The worktree of a person that could be adopted.
+    pub adopt_path: Option<String>,
+    /// Whether the main checkout could be worked in.
+    pub in_place: bool,
+    /// The task that could get another session.
+    pub task_id: Option<TaskId>,
 }
 
 /// What can go wrong in a use case. Nothing was changed unless the message says so.
@@ -179,6 +209,31 @@ pub enum EngineError {
     /// A seal could not be restored.
     #[error(transparent)]
     Restore(RestoreError),
+    /// Another task works in the checkout of a person.
+    #[error("task {task_id} ({title}) already works in {path}; two tasks would mix their work there")]
+    CheckoutInUse {
+        /// The checkout.
+        path: String,
+        /// The task.
+        task_id: TaskId,
+        /// Its title.
+        title: String,
+    },
+    /// A branch cannot be checked out a second time.
+    #[error(
+        "the branch {branch:?} is already checked out at {checkout}{}; nothing was made",
+        held_by(holder)
+    )]
+    BranchInUse {
+        /// The branch.
+        branch: String,
+        /// The checkout.
+        checkout: String,
+        /// A name that is free for a new branch.
+        free: String,
+        /// Whose checkout it is.
+        holder: BranchHolder,
+    },
     /// Git refused or failed.
     #[error(transparent)]
     Git(#[from] freehold_git::GitError),
@@ -269,6 +324,8 @@ impl EngineError {
             | Self::AgentWithoutCommand { .. }
             | Self::DecisionRefused { .. }
             | Self::CleanupStep { .. }
+            | Self::CheckoutInUse { .. }
+            | Self::BranchInUse { .. }
             | Self::TaskOpen { .. }
             | Self::SealedElsewhere { .. }
             | Self::ChangedAfterSeal { .. }
@@ -319,6 +376,8 @@ impl EngineError {
             Self::Restore(RestoreError::BranchInUse { .. }) => "branch_in_use",
             Self::Restore(RestoreError::BranchTaken { .. }) => "branch_taken",
             Self::Restore(_) => "restore_failed",
+            Self::CheckoutInUse { .. } => "checkout_in_use",
+            Self::BranchInUse { .. } => "branch_in_use",
             Self::Git(error) if error.is_invalid_input() => "invalid_git_input",
             Self::Git(_) => "git_failed",
             Self::Agent(_) => "agent_failed",
@@ -331,8 +390,11 @@ impl EngineError {
 
     /// What to do next; may be empty.
     #[must_use]
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn hint(&self) -> Cow<'static, str> {
+        if let Self::BranchInUse { branch, checkout, free, holder } = self {
+            return branch_in_use_hint(branch, checkout, free, holder).into();
+        }
+        Cow::Borrowed(match self {
             Self::InvalidTitle(InvalidTitle::Empty) => "give a title, or a prompt to take it from",
             Self::TaskClosed { .. } => {
                 "open another task, or ask for this one to be kept while its cleanup waits"
@@ -348,8 +410,27 @@ impl EngineError {
             Self::Restore(error) if is_in_the_way(error) => "bring it back on a new branch, or on none",
             Self::Store(_) => "nothing was changed; look at the server's log",
             Self::Agent(_) => "see that the agent's program is installed and logged in",
+            Self::CheckoutInUse { .. } => {
+                "open another session of that task, close it first, or give this task a worktree of its own"
+            }
             _ => "",
-        }
+        })
+    }
+
+    /// What could be asked for instead; none where there is nothing to offer.
+    #[must_use]
+    pub fn offer(&self) -> Option<Offer> {
+        let Self::BranchInUse { branch, checkout, free, holder } = self else { return None };
+        Some(Offer {
+            base_branch: branch.clone(),
+            new_branch: free.clone(),
+            adopt_path: (*holder == BranchHolder::Person).then(|| checkout.clone()),
+            in_place: *holder == BranchHolder::MainCheckout,
+            task_id: match holder {
+                BranchHolder::Task(id) => Some(id.clone()),
+                BranchHolder::Person | BranchHolder::MainCheckout | BranchHolder::Nobody => None,
+            },
+        })
     }
 
     /// The id, path or name that the error is about; may be empty.
@@ -371,7 +452,32 @@ impl EngineError {
             Self::AgentExists { name } | Self::AgentWithoutCommand { name } => name.clone(),
             Self::DecisionRefused { job_id, .. } | Self::CleanupStep { job_id, .. } => job_id.to_string(),
             Self::Folder { path, .. } | Self::ChangedAfterSeal { path, .. } => path.clone(),
+            Self::CheckoutInUse { task_id, .. } => task_id.to_string(),
+            Self::BranchInUse { branch, .. } => branch.clone(),
             _ => String::new(),
+        }
+    }
+}
+
+fn held_by(holder: &BranchHolder) -> String {
+    match holder {
+        BranchHolder::MainCheckout => ", the main checkout".into(),
+        BranchHolder::Task(id) => format!(", the workspace of task {id}"),
+        BranchHolder::Person => ", a worktree that Freehold did not make".into(),
+        BranchHolder::Nobody => ", a worktree without a task".into(),
+    }
+}
+
+fn branch_in_use_hint(branch: &str, checkout: &str, free: &str, holder: &BranchHolder) -> String {
+    let anew = format!("start a new branch there (--from {branch} --branch {free})");
+    match holder {
+        BranchHolder::MainCheckout => {
+            format!("{anew}, work in the main checkout itself (--in-place), or switch it to another branch")
+        }
+        BranchHolder::Task(id) => format!("{anew}, or open another session of task {id}"),
+        BranchHolder::Nobody => anew,
+        BranchHolder::Person => {
+            format!("{anew}, or adopt that worktree, which is never removed (--adopt {checkout})")
         }
     }
 }

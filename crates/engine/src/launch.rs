@@ -99,7 +99,10 @@ impl Engine {
         tracing::warn!(%task_id, %error, "the task could not be launched");
         let now = self.now();
         let id = task_id.clone();
-        let message = error.to_string();
+        let message = match error.hint() {
+            hint if hint.is_empty() => error.to_string(),
+            hint => format!("{error}; {hint}"),
+        };
         let write = self.inner.store.write(move |tx| {
             store::task::set_start_requested(tx, &id, false, now)?;
             store::task::update_state(tx, &id, TaskState::Failed, &message, now)?;

@@ -1,12 +1,13 @@
 //! Tasks: stored before anything is made for them, listed, changed and started.
 
-use std::path::PathBuf;
+mod start;
 
 use freehold_domain::agent::DEMO_AGENT;
 use freehold_domain::cleanup::CleanupJob;
+use freehold_domain::environment::WorkspaceKind;
 use freehold_domain::event::EventBody;
-use freehold_domain::id::{AgentProfileId, RepositoryId, StepId, TaskId, TaskRepositoryId, WorkspaceId};
-use freehold_domain::repository::{Repository, TaskRepository};
+use freehold_domain::id::{AgentProfileId, StepId, TaskId, TaskRepositoryId, WorkspaceId};
+use freehold_domain::repository::TaskRepository;
 use freehold_domain::task::{MAX_PROMPT_BYTES, Task, TaskState, TaskTitle};
 use freehold_domain::workflow::Step;
 use freehold_store as store;
@@ -16,6 +17,9 @@ use freehold_store::{StoreError, Tx};
 use crate::environment::EnvironmentView;
 use crate::session::SessionView;
 use crate::{Engine, EngineError};
+
+pub use start::NewTaskRepository;
+pub(crate) use start::require_no_visitor;
 
 /// A task as a board or list shows it.
 pub use freehold_store::task::TaskListItem as TaskSummary;
@@ -27,7 +31,10 @@ pub struct NewTask {
     pub title: Option<String>,
     /// What the agent is asked to do.
     pub prompt: String,
-    /// The repositories to work on, at least one.
+    /// Where the task works.
+    pub kind: WorkspaceKind,
+    /// The repositories to work on: at least one for worktrees, exactly one for a checkout of a person, none for a
+    /// scratch folder.
     pub repositories: Vec<NewTaskRepository>,
     /// The agent; by default the built-in demo agent.
     pub agent_profile_id: Option<AgentProfileId>,
@@ -37,15 +44,6 @@ pub struct NewTask {
     pub workspace_id: Option<WorkspaceId>,
     /// Whether to make the workspace and start a session at once.
     pub start: bool,
-}
-
-/// One repository of a new task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewTaskRepository {
-    /// The repository.
-    pub repository_id: RepositoryId,
-    /// What to start from; by default the repository's default branch.
-    pub base_branch: Option<String>,
 }
 
 /// Which tasks to list.
@@ -136,17 +134,18 @@ impl Engine {
     pub async fn create_task(&self, request: NewTask) -> Result<TaskId, EngineError> {
         let title = title_of(&request)?;
         check_prompt_length(&request.prompt)?;
-        let repositories = self.check_repositories(&request.repositories).await?;
+        let checked = self.check_repositories(&request).await?;
         let now = self.now();
         let task_id = TaskId::generate(self.ids());
-        let task_repositories: Vec<TaskRepository> = repositories
-            .into_iter()
+        let task_repositories: Vec<TaskRepository> = checked
+            .iter()
             .zip(0..)
-            .map(|((repository, base_branch), position)| TaskRepository {
+            .map(|(checked, position)| TaskRepository {
                 id: TaskRepositoryId::generate(self.ids()),
                 task_id: task_id.clone(),
-                repository_id: repository.id,
-                base_branch,
+                repository_id: checked.repository.id.clone(),
+                base_branch: checked.base_branch.clone(),
+                start: checked.start.clone(),
                 position,
                 created_at: now,
             })
@@ -155,6 +154,9 @@ impl Engine {
         let start = request.start;
         let write = self.inner.store.write(move |tx| {
             let place = place_of(tx, &request)?;
+            for wanted in &checked {
+                require_no_visitor(tx, &wanted.repository, &wanted.start, &id)?;
+            }
             let agent_profile_id = match request.agent_profile_id {
                 Some(id) => crate::agent::require_profile(tx, &id)?.id,
                 None => AgentProfileId::new(DEMO_AGENT)?,
@@ -234,33 +236,6 @@ impl Engine {
         write.await?;
         self.launch(task_id);
         Ok(())
-    }
-
-    /// Requires the repositories and resolves their start points, so that an unknown branch is refused before
-    /// anything is stored.
-    async fn check_repositories(
-        &self,
-        requested: &[NewTaskRepository],
-    ) -> Result<Vec<(Repository, String)>, EngineError> {
-        if requested.is_empty() {
-            let reason = "a task needs at least one repository".into();
-            return Err(EngineError::InvalidField { field: "repositories", reason });
-        }
-        let mut checked: Vec<(Repository, String)> = Vec::new();
-        for request in requested {
-            let id = request.repository_id.clone();
-            let repository = self.inner.store.read(move |tx| store::repository::require(tx, &id)).await?;
-            if checked.iter().any(|(other, _)| other.id == repository.id) {
-                let reason = format!("{} is named twice", repository.name);
-                return Err(EngineError::InvalidField { field: "repositories", reason });
-            }
-            let base = request.base_branch.as_deref().map(str::trim).filter(|base| !base.is_empty());
-            let base = base.unwrap_or(&repository.default_branch).to_owned();
-            let (path, name) = (PathBuf::from(&repository.local_path), base.clone());
-            self.blocking("resolving a branch", move |git| git.resolve_start(&path, &name)).await?;
-            checked.push((repository, base));
-        }
-        Ok(checked)
     }
 }
 

@@ -8,7 +8,10 @@ use std::path::Path;
 use crate::command::commit_of;
 use crate::{Git, GitError, Oid};
 
+pub(crate) mod existing;
 mod name;
+
+pub use existing::ExistingBranch;
 
 /// A branch of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,10 +127,7 @@ fn parse_branch(line: &str) -> Option<Branch> {
 
 /// The full forms of a name, the likeliest first. Expressions such as `main~3` or `:/text` are no names.
 fn candidates(name: &str) -> Vec<String> {
-    let is_name = !name.is_empty()
-        && !name.chars().any(|char| char.is_control() || " ~^:?*[\\".contains(char))
-        && !name.contains("@{");
-    if !is_name {
+    if !is_name(name) {
         return Vec::new();
     }
     let mut candidates: Vec<String> =
@@ -137,6 +137,12 @@ fn candidates(name: &str) -> Vec<String> {
         candidates.push(name.to_owned());
     }
     candidates
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.chars().any(|char| char.is_control() || " ~^:?*[\\".contains(char))
+        && !name.contains("@{")
 }
 
 /// Up to five names that a person may have meant.

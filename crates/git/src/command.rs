@@ -6,14 +6,18 @@
 //! person's commit fail, and start no program that a repository names (hooks, fsmonitor, external diffs).
 
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::lock::RepositoryLock;
+use crate::watch::{Ended, wait_within};
 use crate::{GitError, Oid};
 
 /// The oldest Git whose options are used here.
@@ -22,6 +26,12 @@ const NEEDED_NUMBER: (u32, u32) = (2, 34);
 
 /// How long one other holder of a repository's lock is waited for.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
+
+/// How long a hook of a repository may keep a new worktree waiting.
+const HOOK_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a remote may take.
+const FETCH_LIMIT: Duration = Duration::from_secs(120);
 
 /// How much of what git says on its error stream is kept.
 const MAX_STDERR_BYTES: u64 = 16 * 1024;
@@ -54,6 +64,8 @@ struct Program {
     number: (u32, u32),
     scratch_dir: PathBuf,
     lock_wait: Duration,
+    hook_limit: Duration,
+    fetch_limit: Duration,
     environment: Vec<(OsString, OsString)>,
 }
 
@@ -71,6 +83,8 @@ impl Git {
             number: NEEDED_NUMBER,
             scratch_dir,
             lock_wait: LOCK_WAIT,
+            hook_limit: HOOK_LIMIT,
+            fetch_limit: FETCH_LIMIT,
             environment: Vec::new(),
         };
         let mut git = Self { program: Arc::new(program) };
@@ -104,6 +118,25 @@ impl Git {
     pub fn with_lock_wait(mut self, limit: Duration) -> Self {
         Arc::make_mut(&mut self.program).lock_wait = limit;
         self
+    }
+
+    /// Sets how long a hook of a repository may keep a new worktree waiting; 60 seconds unless set. The worktree is
+    /// complete by then, so a hook that takes longer is ended and the worktree stays.
+    #[must_use]
+    pub fn with_hook_limit(mut self, limit: Duration) -> Self {
+        Arc::make_mut(&mut self.program).hook_limit = limit;
+        self
+    }
+
+    /// Sets how long a remote may take to answer and to send; two minutes unless set.
+    #[must_use]
+    pub fn with_fetch_limit(mut self, limit: Duration) -> Self {
+        Arc::make_mut(&mut self.program).fetch_limit = limit;
+        self
+    }
+
+    pub(crate) fn hook_limit(&self) -> Duration {
+        self.program.hook_limit
     }
 
     pub(crate) fn lock_wait(&self) -> Duration {
@@ -154,6 +187,38 @@ impl Git {
         command.arg("-C").arg(subject)
     }
 
+    /// Begins a command that speaks with a remote: it asks nobody for a password, starts no hook and no upkeep, and
+    /// does not take longer than the limit.
+    pub(crate) fn reach(&self, operation: &'static str, subject: &Path) -> Result<GitCommand, GitError> {
+        let mut command = self.bare_command(operation, subject);
+        command.command.env_remove("SSH_ASKPASS").env("GCM_INTERACTIVE", "never");
+        for setting in
+            ["gc.auto=0", "maintenance.auto=false", "core.hooksPath=/dev/null", "core.fsmonitor=false"]
+        {
+            command = command.arg("-c").arg(setting);
+        }
+        let [stdout, stderr] = [self.scratch_file()?, self.scratch_file()?];
+        command.bounds = Some(Bounds { limit: self.program.fetch_limit, stdout, stderr });
+        Ok(command.arg("-C").arg(subject))
+    }
+
+    /// An empty file without a name, which is gone when it is closed.
+    fn scratch_file(&self) -> Result<File, GitError> {
+        static TICKETS: AtomicU64 = AtomicU64::new(0);
+        let ticket = TICKETS.fetch_add(1, Ordering::Relaxed);
+        let path = self.program.scratch_dir.join(format!("said-{}-{ticket}.out", std::process::id()));
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&path);
+        let file = opened.map_err(GitError::io("opening", &path))?;
+        std::fs::remove_file(&path).map_err(GitError::io("removing", &path))?;
+        Ok(file)
+    }
+
+    /// An environment variable as the children get it.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        let set = self.program.environment.iter().rev().find(|(set, _)| set == name);
+        set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "the one place where git is started, with a clean environment"
@@ -169,7 +234,8 @@ impl Git {
         command.envs(self.program.environment.iter().map(|(name, value)| (name, value)));
         // Not the server's own folder, which may be gone; `-C` says where the work is.
         command.current_dir("/").arg("--no-pager");
-        GitCommand { command, operation, subject: subject.to_owned(), input: Vec::new(), limit: None }
+        let subject = subject.to_owned();
+        GitCommand { command, operation, subject, input: Vec::new(), limit: None, bounds: None }
     }
 }
 
@@ -218,6 +284,15 @@ pub(crate) struct GitCommand {
     subject: PathBuf,
     input: Vec<u8>,
     limit: Option<u64>,
+    bounds: Option<Bounds>,
+}
+
+/// A limit of time, and where the child prints. Not into pipes: an ssh may leave a shared connection behind that
+/// keeps them open for hours.
+struct Bounds {
+    limit: Duration,
+    stdout: File,
+    stderr: File,
 }
 
 impl GitCommand {
@@ -306,6 +381,9 @@ impl GitCommand {
 
     /// Runs to the end, whatever that is.
     pub(crate) fn output(mut self) -> Result<Output, GitError> {
+        if let Some(bounds) = self.bounds.take() {
+            return self.output_within(bounds);
+        }
         let stdin = if self.input.is_empty() { Stdio::null() } else { Stdio::piped() };
         self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = self.command.spawn();
@@ -314,6 +392,28 @@ impl GitCommand {
             child.map_err(|source| GitError::Spawn { operation, subject: subject.clone(), source })?;
         exchange(child, &self.input, self.limit)
             .map_err(GitError::io("talking to a git that works on", &subject))
+    }
+
+    /// Runs to the end, or until the limit passes and its process group is ended.
+    fn output_within(self, bounds: Bounds) -> Result<Output, GitError> {
+        let (mut command, operation, subject) = (self.command, self.operation, self.subject);
+        let Bounds { limit, mut stdout, mut stderr } = bounds;
+        let inherit = |file: &File| file.try_clone().map_err(GitError::io("sharing a file for", &subject));
+        command.stdin(Stdio::null()).stdout(inherit(&stdout)?).stderr(inherit(&stderr)?).process_group(0);
+        let child = command.spawn();
+        let mut child =
+            child.map_err(|source| GitError::Spawn { operation, subject: subject.clone(), source })?;
+        let waited = wait_within(&mut child, limit, || true);
+        let Ended { status, is_late } =
+            waited.map_err(GitError::io("waiting for a git that works on", &subject))?;
+        if is_late {
+            return Err(GitError::TooSlow { operation, subject, limit_s: limit.as_secs() });
+        }
+        let mut kept = Vec::new();
+        let read = stdout.rewind().and_then(|()| stdout.read_to_end(&mut kept));
+        read.map_err(GitError::io("reading what was said about", &subject))?;
+        _ = stderr.rewind();
+        Ok(Output { code: status.code(), stdout: kept, stderr: drain(stderr), is_cut: false })
     }
 }
 
@@ -376,22 +476,58 @@ impl LockedCommand {
 
     /// Runs to the end; a failure is an error.
     pub(crate) fn run(self) -> Result<(), GitError> {
-        let GitCommand { mut command, operation, subject, .. } = self.command;
-        let mut printed = self.lock.output_file()?;
-        let inherit =
-            |file: &std::fs::File| file.try_clone().map_err(GitError::io("sharing a file for", &subject));
-        command.stdin(inherit(self.lock.file())?).stdout(inherit(&printed)?).stderr(inherit(&printed)?);
-        let status = command.status();
-        let status =
-            status.map_err(|source| GitError::Spawn { operation, subject: subject.clone(), source })?;
-        if status.success() {
+        self.finish(|command| Ok(Ended { status: command.status()?, is_late: false })).map(drop)
+    }
+
+    /// Runs to the end, but from the moment that `counts` says so at most for the limit; then everything that it
+    /// started is ended with it, which is an error too.
+    pub(crate) fn run_within(
+        self,
+        limit: Duration,
+        counts: impl Fn() -> bool + Send,
+    ) -> Result<(), GitError> {
+        let (operation, subject) = (self.command.operation, self.command.subject.clone());
+        let (is_late, printed) =
+            self.finish(|command| wait_within(&mut command.process_group(0).spawn()?, limit, counts))?;
+        if !is_late {
             return Ok(());
         }
-        _ = std::io::Seek::rewind(&mut printed);
-        let output =
-            Output { code: status.code(), stdout: Vec::new(), stderr: drain(printed), is_cut: false };
+        let message = format!("it took longer than {} s and was ended{}", limit.as_secs(), said(&printed));
+        Err(GitError::Failed { operation, subject, message })
+    }
+
+    /// Runs with everything inherited, and tells whether it was late and, if so, what was printed.
+    fn finish(
+        self,
+        run: impl FnOnce(&mut Command) -> std::io::Result<Ended>,
+    ) -> Result<(bool, String), GitError> {
+        let GitCommand { mut command, operation, subject, .. } = self.command;
+        let mut printed = self.lock.output_file()?;
+        let inherit = |file: &File| file.try_clone().map_err(GitError::io("sharing a file for", &subject));
+        command.stdin(inherit(self.lock.file())?).stdout(inherit(&printed)?).stderr(inherit(&printed)?);
+        let ended = run(&mut command);
+        let Ended { status, is_late } =
+            ended.map_err(|source| GitError::Spawn { operation, subject: subject.clone(), source })?;
+        if status.success() && !is_late {
+            return Ok((false, String::new()));
+        }
+        _ = printed.rewind();
+        let stderr = drain(printed);
+        if is_late {
+            return Ok((true, stderr));
+        }
+        let output = Output { code: status.code(), stdout: Vec::new(), stderr, is_cut: false };
         Err(failure(operation, &subject, &output))
     }
+}
+
+fn said(printed: &str) -> String {
+    let printed = printed.trim();
+    if printed.is_empty() { String::new() } else { format!("; it said: {}", beginning(printed)) }
+}
+
+fn beginning(text: &str) -> String {
+    text.chars().take(2_000).collect()
 }
 
 /// Turns a failed git into an error; the refusals that a person can do something about have their own.
@@ -405,7 +541,7 @@ fn failure(operation: &'static str, subject: &Path, output: &Output) -> GitError
     }
     let message = output.stderr.trim().trim_start_matches("fatal: ").trim_start_matches("error: ");
     let message = match (message.is_empty(), output.code) {
-        (false, _) => message.chars().take(2_000).collect(),
+        (false, _) => beginning(message),
         (true, Some(code)) => format!("it ended with code {code} and said nothing"),
         (true, None) => "it was ended by a signal".to_owned(),
     };

@@ -152,6 +152,109 @@ pub enum GitError {
         /// What stands in the way.
         reason: String,
     },
+    /// A git took longer than it may.
+    #[error(
+        "git took longer than {limit_s} s at {operation} {} and was ended; nothing was changed, try again",
+        subject.display()
+    )]
+    TooSlow {
+        /// What it was doing.
+        operation: &'static str,
+        /// What it worked on.
+        subject: PathBuf,
+        /// The limit, in seconds.
+        limit_s: u64,
+    },
+    /// A branch cannot be checked out, as it already is somewhere else.
+    #[error("the branch {branch:?} is already checked out at {}; nothing was made", checkout.display())]
+    BranchInUse {
+        /// The repository.
+        repo: PathBuf,
+        /// The branch.
+        branch: String,
+        /// The checkout that has it.
+        checkout: PathBuf,
+        /// Whether that is the main checkout.
+        is_main: bool,
+        /// The name of a new branch that is free.
+        free: String,
+    },
+    /// A branch that is to be worked on is not where it was.
+    #[error("the branch {branch:?} of {} changed while its worktree was made; try again", repo.display())]
+    BranchMoved {
+        /// The repository.
+        repo: PathBuf,
+        /// The branch.
+        branch: String,
+    },
+    /// No branch has the name.
+    #[error("the repository {} has no branch {name:?}{}", repo.display(), suggestion(near))]
+    UnknownBranch {
+        /// The repository.
+        repo: PathBuf,
+        /// The name that was asked for.
+        name: String,
+        /// Names that look alike, at most five.
+        near: Vec<String>,
+    },
+    /// Several remotes have a branch of the name.
+    #[error("several remotes of {} have a branch {name:?}; name one of: {}", repo.display(), among.join(", "))]
+    AmbiguousBranch {
+        /// The repository.
+        repo: PathBuf,
+        /// The name that was asked for.
+        name: String,
+        /// The remote branches.
+        among: Vec<String>,
+    },
+    /// A remote branch was asked for whose local branch is elsewhere.
+    #[error(
+        "{remote_branch:?} cannot be checked out: the local branch {branch:?} of {} is at another commit;          name {branch:?} to work on that one, or start a new branch from {remote_branch:?}", repo.display()
+    )]
+    LocalBranchDiffers {
+        /// The repository.
+        repo: PathBuf,
+        /// The local branch.
+        branch: String,
+        /// The remote branch.
+        remote_branch: String,
+    },
+    /// No remote has the name, or none was named and there is not exactly one.
+    #[error("{}", unknown_remote(repo, name, known))]
+    UnknownRemote {
+        /// The repository.
+        repo: PathBuf,
+        /// The name that was asked for; empty when none was.
+        name: String,
+        /// The remotes that there are.
+        known: Vec<String>,
+    },
+    /// A text names nothing that a remote could have.
+    #[error(
+        "{name:?} is no ref of a remote; name one such as \"pull/42/head\", \"merge-requests/7/head\" or \"refs/heads/main\""
+    )]
+    InvalidRemoteRef {
+        /// The text.
+        name: String,
+    },
+    /// The remote does not have the ref.
+    #[error("the remote {remote:?} of {} has no {reference}", repo.display())]
+    RemoteRefMissing {
+        /// The repository.
+        repo: PathBuf,
+        /// The remote.
+        remote: String,
+        /// The ref.
+        reference: String,
+    },
+    /// A path is no linked worktree of the repository.
+    #[error("{} cannot be adopted: {by}", path.display())]
+    NotAdoptable {
+        /// The path.
+        path: PathBuf,
+        /// What it is instead.
+        by: String,
+    },
     /// A directory is not a worktree of the repository that it should be of.
     #[error("{} is not the expected worktree: {by}", path.display())]
     Occupied {
@@ -209,6 +312,13 @@ impl GitError {
                 | Self::UnknownStart { .. }
                 | Self::PathTaken { .. }
                 | Self::BranchTaken { .. }
+                | Self::UnknownBranch { .. }
+                | Self::AmbiguousBranch { .. }
+                | Self::LocalBranchDiffers { .. }
+                | Self::UnknownRemote { .. }
+                | Self::InvalidRemoteRef { .. }
+                | Self::RemoteRefMissing { .. }
+                | Self::NotAdoptable { .. }
         )
     }
 
@@ -221,4 +331,17 @@ impl GitError {
 
 fn suggestion(near: &[String]) -> String {
     if near.is_empty() { String::new() } else { format!("; near it are: {}", near.join(", ")) }
+}
+
+fn unknown_remote(repo: &Path, name: &str, known: &[String]) -> String {
+    let repo = repo.display();
+    match (name, known) {
+        (_, []) => format!("the repository {repo} has no remote; add one with `git remote add`"),
+        ("", known) => {
+            format!("the repository {repo} has several remotes; name one of: {}", known.join(", "))
+        }
+        (name, known) => {
+            format!("the repository {repo} has no remote {name:?}; it has: {}", known.join(", "))
+        }
+    }
 }

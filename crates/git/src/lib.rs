@@ -12,6 +12,7 @@ mod branch;
 mod command;
 mod diff;
 mod error;
+mod fetch;
 mod head;
 mod index;
 mod lock;
@@ -20,13 +21,16 @@ mod registration;
 mod removal;
 mod repository;
 mod seal;
+mod standing;
 mod status;
+mod watch;
 mod worktree;
 
-pub use branch::{Branch, StartPoint};
+pub use branch::{Branch, ExistingBranch, StartPoint};
 pub use command::Git;
 pub use diff::{ChangeKind, FileChange, FileDiff};
 pub use error::GitError;
+pub use fetch::RemoteRef;
 pub use head::HeadState;
 pub use lock::RepositoryLock;
 pub use oid::Oid;
@@ -39,8 +43,9 @@ pub use seal::{
     LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored, Seal,
     SealError, SealLimits, SealRequest, SealedFile, SealedKind, SealedWorktree,
 };
+pub use standing::StandingCheckout;
 pub use status::WorktreeStatus;
-pub use worktree::{ListedWorktree, WorktreeIdentity, WorktreePlan};
+pub use worktree::{BranchUse, ListedWorktree, MadeWorktree, WorktreeIdentity, WorktreePlan};
 
 /// Ends the process here, as a crash would, when the named failpoint is set to `return`; costs nothing when the
 /// feature `failpoints` is off.

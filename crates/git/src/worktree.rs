@@ -1,14 +1,15 @@
 //! Making and looking at linked worktrees.
 //!
 //! Invariant: a failed creation leaves nothing that it made, and touches nothing that it did not make. So the
-//! path and the branch must be free before, and the branch is made first by a compare-and-swap: whoever made
-//! it is certain.
+//! path must be free before, and a branch that is made is made first by a compare-and-swap: whoever made it is
+//! certain. A branch that was there before stays.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::command::path_from_bytes;
+use crate::branch::existing::checkout_named_in;
+use crate::command::{commit_of, path_from_bytes};
 use crate::lock::RepositoryLock;
 use crate::registration::{self, Occupant, Registration, settled};
 use crate::{Git, GitError, HeadState, Oid, failpoint, removal};
@@ -23,10 +24,30 @@ pub struct WorktreePlan {
     pub repo: PathBuf,
     /// The absolute path of the directory to make; nothing may be there.
     pub path: PathBuf,
-    /// The branch to make; it may not exist.
+    /// The branch to check out.
     pub branch: String,
-    /// The commit to start at.
+    /// Whether the branch is made or was there before.
+    pub branch_use: BranchUse,
+    /// The commit to start at; a branch that was there before must be at it.
     pub start: Oid,
+}
+
+/// Where the branch of a new worktree comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BranchUse {
+    /// It is made for the worktree; it may not exist.
+    Make,
+    /// It was there before, and stays whatever becomes of the worktree.
+    CheckOut,
+}
+
+/// A worktree that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeWorktree {
+    /// What makes it recognisable later.
+    pub identity: WorktreeIdentity,
+    /// What a hook of the repository failed with, which harms nothing that was made; otherwise none.
+    pub warning: Option<String>,
 }
 
 /// What makes a worktree recognisable later.
@@ -64,8 +85,8 @@ pub struct ListedWorktree {
 }
 
 impl Git {
-    /// Makes a worktree on a new branch, under the lock of the repository.
-    pub fn add_worktree(&self, plan: &WorktreePlan) -> Result<WorktreeIdentity, GitError> {
+    /// Makes a worktree on a new branch or on one that was there before, under the lock of the repository.
+    pub fn add_worktree(&self, plan: &WorktreePlan) -> Result<MadeWorktree, GitError> {
         if !plan.path.is_absolute() {
             return Err(GitError::RelativePath { path: plan.path.clone() });
         }
@@ -73,23 +94,45 @@ impl Git {
         let lock = self.lock_repository(&common_dir)?;
         refuse_taken_path(&common_dir, &plan.path)?;
         failpoint!("git.worktree.before_add");
-        self.create_branch(plan, &lock)?;
+        match plan.branch_use {
+            BranchUse::Make => self.create_branch(plan, &lock)?,
+            BranchUse::CheckOut => self.require_branch_at_start(plan)?,
+        }
         failpoint!("git.worktree.after_branch");
-        let added = self.check_out(plan, &lock);
+        let added = self.check_out(plan, &common_dir, &lock);
         failpoint!("git.worktree.after_add");
         match self.finished_worktree(plan, &common_dir) {
             Ok(identity) => {
-                if let Err(error) = added {
-                    tracing::warn!(path = %plan.path.display(), %error, "the worktree is complete, but a hook failed");
-                }
-                Ok(identity)
+                Ok(MadeWorktree { identity, warning: added.err().map(|error| hook_warning(&error)) })
             }
             Err(unfinished) => {
                 if let Err(error) = removal::undo_creation(self, plan, &lock) {
                     tracing::error!(path = %plan.path.display(), %error, "a failed creation left something behind");
                 }
-                Err(added.err().unwrap_or(unfinished))
+                Err(match added {
+                    Ok(()) => unfinished,
+                    Err(error) => self.told_where(plan, error),
+                })
             }
+        }
+    }
+
+    /// Fails unless the branch is free to be checked out and still at the commit that was chosen.
+    fn require_branch_at_start(&self, plan: &WorktreePlan) -> Result<(), GitError> {
+        self.require_unused_branch(&plan.repo, &plan.branch)?;
+        let tip = commit_of(self, &plan.repo, &format!("refs/heads/{}", plan.branch))?;
+        if tip.as_ref() == Some(&plan.start) {
+            return Ok(());
+        }
+        Err(GitError::BranchMoved { repo: plan.repo.clone(), branch: plan.branch.clone() })
+    }
+
+    /// Git also refuses a branch that is being rebased elsewhere, which no list of checkouts tells.
+    fn told_where(&self, plan: &WorktreePlan, error: GitError) -> GitError {
+        let GitError::Failed { message, .. } = &error else { return error };
+        match checkout_named_in(message) {
+            Some(checkout) => self.branch_in_use(&plan.repo, &plan.branch, &checkout).unwrap_or(error),
+            None => error,
         }
     }
 
@@ -149,13 +192,7 @@ impl Git {
             branch: plan.branch.clone(),
             reason,
         };
-        // Git prints the name that it would use: another one for an expression such as `@{-1}`.
-        let command =
-            self.read("checking a branch name for", &plan.repo).args(["check-ref-format", "--branch"]);
-        let checked = command.arg(&plan.branch).output()?;
-        if !checked.is_success() || checked.stdout.trim_ascii_end() != plan.branch.as_bytes() {
-            return Err(taken("Git does not allow the name".into()));
-        }
+        self.require_branch_name(&plan.repo, &plan.branch)?;
         let (start, message) = (plan.start.as_str(), format!("branch: Created from {}", plan.start));
         // The empty old value demands that the branch does not exist.
         let command = self.write("making a branch in", &plan.repo, lock);
@@ -166,13 +203,33 @@ impl Git {
         }
     }
 
-    fn check_out(&self, plan: &WorktreePlan, lock: &RepositoryLock) -> Result<(), GitError> {
+    /// Fails unless Git allows the name for a branch.
+    pub(crate) fn require_branch_name(&self, repo: &Path, branch: &str) -> Result<(), GitError> {
+        // Git prints the name that it would use: another one for an expression such as `@{-1}`.
+        let command = self.read("checking a branch name for", repo).args(["check-ref-format", "--branch"]);
+        let checked = command.arg(branch).output()?;
+        if checked.is_success() && checked.stdout.trim_ascii_end() == branch.as_bytes() {
+            return Ok(());
+        }
+        let (repo, branch) = (repo.to_owned(), branch.to_owned());
+        Err(GitError::BranchTaken { repo, branch, reason: "Git does not allow the name".into() })
+    }
+
+    /// Checks the branch out. A large checkout takes its time; when it is complete, only a hook of the repository
+    /// can still run, and for that there is a limit.
+    fn check_out(
+        &self,
+        plan: &WorktreePlan,
+        common_dir: &Path,
+        lock: &RepositoryLock,
+    ) -> Result<(), GitError> {
         let parent = plan.path.parent().unwrap_or(&plan.path);
         std::fs::create_dir_all(parent).map_err(GitError::io("making the folder", parent))?;
         let command = self.write("making a worktree of", &plan.repo, lock);
         // On an existing branch Git sets no upstream, so that a push never goes to the branch it started from.
         let command = command.args(["-c", CHECKOUT_WORKERS, "worktree", "add", "--quiet", "--"]);
-        command.args([plan.path.as_os_str(), plan.branch.as_ref()]).run()
+        let command = command.args([plan.path.as_os_str(), plan.branch.as_ref()]);
+        command.run_within(self.hook_limit(), || is_checked_out(common_dir, &plan.path))
     }
 
     /// Looks whether everything that was asked for is there. Git's own word is not enough: it also reports a
@@ -186,9 +243,7 @@ impl Git {
         let Some((identity, head)) = self.look_at(common_dir, &plan.path)? else {
             return Err(GitError::PathMissing { path: plan.path.clone() });
         };
-        let dir = common_dir.join("worktrees").join(&identity.registration);
-        let is_being_made = dir.join("locked").exists() || !dir.join("index").exists();
-        if is_being_made || dir.join("index.lock").exists() {
+        if !is_complete(&common_dir.join("worktrees").join(&identity.registration)) {
             return Err(unfinished("a worktree that is only half made is there"));
         }
         let wanted = HeadState::Branch { name: plan.branch.clone(), tip: Some(plan.start.clone()) };
@@ -197,6 +252,27 @@ impl Git {
         }
         Ok(identity)
     }
+}
+
+/// Whether Git has written everything of a worktree, by its registration. Git locks what it still makes.
+fn is_complete(registration: &Path) -> bool {
+    let has = |name: &str| registration.join(name).exists();
+    !has("locked") && has("index") && !has("index.lock")
+}
+
+/// Whether a worktree is there that Git has completed.
+fn is_checked_out(common_dir: &Path, path: &Path) -> bool {
+    let there = registration::occupant(common_dir, path);
+    matches!(there, Ok(Occupant::Worktree(registration, _)) if is_complete(&registration.dir))
+}
+
+/// What went wrong although the worktree is complete: only a hook of the repository runs after that.
+fn hook_warning(error: &GitError) -> String {
+    let said = match error {
+        GitError::Failed { message, .. } => message.clone(),
+        other => other.to_string(),
+    };
+    format!("The worktree is complete, but a hook of the repository failed (post-checkout): {said}")
 }
 
 fn refuse_taken_path(common_dir: &Path, path: &Path) -> Result<(), GitError> {

@@ -31,6 +31,7 @@ pub(crate) fn problem(status: StatusCode, code: &str, message: impl Into<String>
         hint: String::new(),
         subject: String::new(),
         stakes: Vec::new(),
+        offer: None,
     };
     Problem { status, body }
 }
@@ -112,7 +113,8 @@ impl<E: Into<EngineError>> From<E> for Problem {
             tracing::error!(%error, "a request failed");
         }
         let mut answer =
-            problem(status, error.code(), error.to_string()).hint(error.hint()).about(error.subject());
+            problem(status, error.code(), error.to_string()).hint(&error.hint()).about(error.subject());
+        answer.body.offer = error.offer().map(crate::wire::offer);
         if let EngineError::AtStake { stakes, .. } = error {
             answer.body.stakes = stakes.into_iter().map(crate::wire::stake).collect();
         }

@@ -3,13 +3,14 @@
 use freehold_api as api;
 use freehold_domain::agent::AgentProfile;
 use freehold_domain::cleanup::{CleanupJob, Stake};
-use freehold_domain::environment::EnvironmentRepo;
+use freehold_domain::environment::{EnvironmentRepo, WorkspaceKind};
 use freehold_domain::event::{Event, EventBody, MessageBody};
 use freehold_domain::message::Message;
 use freehold_domain::repository::Repository;
 use freehold_domain::seal::WorkspaceSeal;
 use freehold_engine::cleanup::{CloseReport, discard_phrase};
 use freehold_engine::environment::EnvironmentView;
+use freehold_engine::error::Offer;
 use freehold_engine::git::{Branch, ChangeKind, FileChange, FileDiff};
 use freehold_engine::review::RepositoryChanges;
 use freehold_engine::session::{MessageList, SessionDeleted, SessionView};
@@ -68,6 +69,16 @@ pub(crate) fn agent_profile(profile: AgentProfile) -> api::agent::AgentProfile {
     }
 }
 
+pub(crate) fn offer(offer: Offer) -> api::error::Offer {
+    api::error::Offer {
+        base_branch: offer.base_branch,
+        new_branch: offer.new_branch,
+        adopt_path: offer.adopt_path,
+        in_place: offer.in_place,
+        task_id: offer.task_id.map(Into::into),
+    }
+}
+
 pub(crate) fn task_card(summary: TaskSummary) -> api::task::TaskCard {
     let task = summary.task;
     api::task::TaskCard {
@@ -105,6 +116,7 @@ pub(crate) fn task_detail(view: TaskView) -> api::task::TaskDetail {
 fn environment(view: EnvironmentView) -> api::task::Environment {
     api::task::Environment {
         id: view.environment.id.into(),
+        kind: view.environment.executor_type,
         status: view.environment.status.to_string(),
         workspace_path: view.environment.workspace_path,
         repositories: view.repos.into_iter().map(environment_repo).collect(),
@@ -112,8 +124,11 @@ fn environment(view: EnvironmentView) -> api::task::Environment {
 }
 
 fn environment_repo((repo, repository_name): (EnvironmentRepo, String)) -> api::task::EnvironmentRepo {
-    let (base_branch, base_commit) =
-        repo.origin.map(|origin| (origin.base_branch, origin.base_commit)).unwrap_or_default();
+    let branch_made = repo.origin.as_ref().is_some_and(|origin| origin.branch_made);
+    let (base_branch, base_commit, warning) = repo
+        .origin
+        .map(|origin| (origin.base_branch, origin.base_commit, origin.warning))
+        .unwrap_or_default();
     api::task::EnvironmentRepo {
         id: repo.id.into(),
         repository_id: repo.repository_id.into(),
@@ -122,6 +137,8 @@ fn environment_repo((repo, repository_name): (EnvironmentRepo, String)) -> api::
         worktree_branch: repo.worktree_branch,
         base_branch,
         base_commit,
+        branch_made,
+        warning,
         status: repo.status.to_string(),
     }
 }
@@ -216,10 +233,14 @@ fn body_of(message: MessageBody) -> api::session::Message {
 pub(crate) fn cleanup_job(job: CleanupJob) -> api::cleanup::CleanupJob {
     let resources = job.resources();
     let worktrees = resources.map_or(&[][..], |resources| &resources.worktrees);
-    let worktree_paths = worktrees.iter().map(|worktree| worktree.path.clone()).collect();
+    let scratch = resources.filter(|it| it.executor_type == WorkspaceKind::Scratch.as_str());
+    let scratch = scratch.map(|resources| resources.workspace_path.clone());
+    let worktree_paths = worktrees.iter().map(|worktree| worktree.path.clone()).chain(scratch).collect();
+    let kept_path = resources.map(|resources| resources.kept_path.clone()).unwrap_or_default();
     api::cleanup::CleanupJob {
         is_foreign: resources.is_none(),
         worktree_paths,
+        kept_path,
         id: job.id.into(),
         task_id: job.task_id.into(),
         task_title: job.task_title,
@@ -252,6 +273,7 @@ pub(crate) fn close_report(report: CloseReport) -> api::cleanup::CloseReport {
     api::cleanup::CloseReport {
         live_sessions: report.live_sessions,
         workspace_path: report.workspace_path,
+        keeps_workspace: report.keeps_workspace,
         branches_kept: report.branches_kept,
         sealed: report.sealed.into_iter().map(stake).collect(),
         stakes: report.stakes.into_iter().map(stake).collect(),

@@ -50,13 +50,14 @@ statements! {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
     INSERT_ORIGIN =
         "INSERT INTO task_environment_repo_origins (environment_repo_id, base_branch, base_commit, registration, \
-         device, inode) VALUES ($1, $2, $3, $4, $5, $6)";
+         device, inode, branch_made, warning) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
     FIND_BY_TASK = select!("e.task_id = $1");
     FIND = select!("e.id = $1");
     REPOS =
         "SELECT r.id, r.task_environment_id, r.repository_id, r.branch_slug, r.worktree_id, r.worktree_path, \
          r.worktree_branch, r.position, r.error_message, r.status, r.created_at, r.updated_at, r.merged_at, \
-         r.deleted_at, o.environment_repo_id, o.base_branch, o.base_commit, o.registration, o.device, o.inode \
+         r.deleted_at, o.environment_repo_id, o.base_branch, o.base_commit, o.registration, o.device, o.inode, \
+         o.branch_made, o.warning \
          FROM task_environment_repos r \
          LEFT JOIN task_environment_repo_origins o ON o.environment_repo_id = r.id \
          WHERE r.task_environment_id = $1 ORDER BY r.position, r.id";
@@ -65,6 +66,10 @@ statements! {
          AND status <> 'deleted' AND deleted_at IS NULL LIMIT 1";
     SET_PLACE =
         "UPDATE task_environments SET workspace_path = $1, task_dir_name = $2, updated_at = $3 WHERE id = $4";
+    OWNER_AT =
+        "SELECT e.task_id FROM task_environment_repos r JOIN task_environments e ON e.id = r.task_environment_id \
+         WHERE r.worktree_path = $1 AND r.worktree_id <> '' AND r.status <> 'deleted' AND r.deleted_at IS NULL \
+         ORDER BY r.id LIMIT 1";
     SET_STATUS = "UPDATE task_environments SET status = $1, updated_at = $2 WHERE id = $3";
     MARK_REPO_DELETED =
         "UPDATE task_environment_repos SET status = 'deleted', deleted_at = $1, updated_at = $2 WHERE id = $3";
@@ -138,9 +143,9 @@ fn repo_values(repo: &EnvironmentRepo) -> Vec<Value<'_>> {
 }
 
 fn origin_values<'a>(id: &'a EnvironmentRepoId, origin: &'a WorktreeOrigin) -> Vec<Value<'a>> {
-    let WorktreeOrigin { base_branch, base_commit, registration, device, inode } = origin;
-    let (device, inode) = (device.cast_signed(), inode.cast_signed());
-    params![id.as_str(), base_branch, base_commit, registration, device, inode].to_vec()
+    let WorktreeOrigin { base_branch, base_commit, registration, branch_made, warning, .. } = origin;
+    let (id, device, inode) = (id.as_str(), origin.device.cast_signed(), origin.inode.cast_signed());
+    params![id, base_branch, base_commit, registration, device, inode, *branch_made, warning].to_vec()
 }
 
 /// Finds the environment of a task.
@@ -163,6 +168,11 @@ pub fn is_owned_twice(tx: &mut Tx<'_>, repo: &EnvironmentRepoId, path: &str) -> 
     let values = params![path, repo.as_str()];
     let other = tx.row(&OTHER_OWNERS, values, "task_environment_repos", |fields| fields.text())?;
     Ok(other.is_some())
+}
+
+/// Finds the task that owns the worktree at a path.
+pub fn owner_at(tx: &mut Tx<'_>, path: &str) -> Result<Option<TaskId>, StoreError> {
+    tx.row(&OWNER_AT, params![path], "task_environments", |fields| fields.parse())
 }
 
 /// Sets whether an environment can be worked in.
@@ -285,6 +295,8 @@ fn read_origin(fields: &mut Fields<'_>) -> Result<Option<WorktreeOrigin>, StoreE
         registration: fields.text()?,
         device: fields.bits()?,
         inode: fields.bits()?,
+        branch_made: fields.flag()?,
+        warning: fields.text()?,
     }))
 }
 

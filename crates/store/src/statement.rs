@@ -45,6 +45,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Statement> {
         session::STATEMENTS,
         task::STATEMENTS,
         task::list::STATEMENTS,
+        task::visitor::STATEMENTS,
         upgrade::catalog::STATEMENTS,
         upgrade::swap::STATEMENTS,
         workflow::STATEMENTS,

@@ -1,6 +1,8 @@
 //! Tasks and the repositories they work on.
 
 pub(crate) mod list;
+mod start;
+pub(crate) mod visitor;
 
 use freehold_domain::clock::Timestamp;
 use freehold_domain::id::{StepId, TaskId};
@@ -13,6 +15,7 @@ use crate::value::{Value, params};
 use crate::{StoreError, Tx};
 
 pub use list::{Page, TaskCursor, TaskFilter, TaskListItem, find_item, list_page, list_trash};
+pub use visitor::{visitor_of_checkout, visitor_of_worktree};
 
 const TABLE: &str = "tasks";
 const NOUN: &str = "task";
@@ -30,8 +33,9 @@ statements! {
         "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
     );
     INSERT_REPOSITORY =
-        "INSERT INTO task_repositories (id, task_id, repository_id, base_branch, position, created_at, updated_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)";
+        "INSERT INTO task_repositories (id, task_id, repository_id, base_branch, checkout_branch, position, created_at, \
+         updated_at, start_kind, adopted_path, fetch_remote, fetch_ref) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     FIND = concat!("SELECT ", columns!(), " FROM tasks WHERE id = $1");
     LOCK = concat!("SELECT ", columns!(), " FROM tasks WHERE id = $1/*pg  FOR UPDATE*/");
     UPDATE_STATE = "UPDATE tasks SET state = $1, error_message = $2, updated_at = $3 WHERE id = $4";
@@ -53,7 +57,8 @@ statements! {
     SET_START_REQUESTED = "UPDATE tasks SET start_requested = $1, updated_at = $2 WHERE id = $3";
     DELETE = "DELETE FROM tasks WHERE id = $1";
     REPOSITORIES =
-        "SELECT id, task_id, repository_id, base_branch, position, created_at FROM task_repositories \
+        "SELECT id, task_id, repository_id, base_branch, start_kind, checkout_branch, adopted_path, fetch_remote, \
+         fetch_ref, position, created_at FROM task_repositories \
          WHERE task_id = $1 ORDER BY position, id";
     START_REQUESTED =
         "SELECT id FROM tasks WHERE start_requested = 1 AND archived_at IS NULL AND deleted_at IS NULL \
@@ -86,9 +91,23 @@ pub fn insert(tx: &mut Tx<'_>, task: &Task, repositories: &[TaskRepository]) -> 
 }
 
 fn repository_values(repository: &TaskRepository) -> Vec<Value<'_>> {
-    let TaskRepository { id, task_id, repository_id, base_branch, position, created_at } = repository;
-    let ids = [id.as_str(), task_id.as_str(), repository_id.as_str()];
-    params![ids[0], ids[1], ids[2], base_branch, *position, *created_at, *created_at].to_vec()
+    let TaskRepository { id, task_id, repository_id, base_branch, start, position, created_at } = repository;
+    let columns = start::Columns::of(start);
+    params![
+        id.as_str(),
+        task_id.as_str(),
+        repository_id.as_str(),
+        base_branch,
+        columns.checkout_branch,
+        *position,
+        *created_at,
+        *created_at,
+        columns.kind.as_str(),
+        columns.adopted_path,
+        columns.fetch_remote,
+        columns.fetch_ref,
+    ]
+    .to_vec()
 }
 
 /// Finds a task.
@@ -219,6 +238,7 @@ pub fn repositories_of(tx: &mut Tx<'_>, id: &TaskId) -> Result<Vec<TaskRepositor
             task_id: fields.parse()?,
             repository_id: fields.parse()?,
             base_branch: fields.text()?,
+            start: start::read(fields)?,
             position: fields.int()?,
             created_at: fields.instant()?,
         })

@@ -1,5 +1,7 @@
 //! `freehold task …`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 /// Create, watch, review and close tasks.
@@ -47,7 +49,9 @@ pub(crate) struct ReopenTask {
 #[command(after_help = "\
 Examples:
   freehold task new 'Fix the typo in the README' --wait
-  freehold task new --repo shop --base release/2 --agent gemini 'Translate the help texts'
+  freehold task new --repo shop --from release/2 --agent gemini 'Translate the help texts'
+  freehold task new --checkout feature/login 'Finish the login page'
+  freehold task new --pull 42 'Review this pull request'
   freehold task new --title 'Look into it later' --no-start")]
 pub(crate) struct NewTask {
     /// What the agent is asked to do
@@ -62,9 +66,8 @@ pub(crate) struct NewTask {
     /// A repository by name, id or path; can be repeated; not needed when only one is registered
     #[arg(long = "repo", value_name = "NAME|ID|PATH")]
     pub(crate) repositories: Vec<String>,
-    /// The branch, tag or commit to start from; by default the repository's default branch
-    #[arg(long, value_name = "BRANCH", allow_hyphen_values = true)]
-    pub(crate) base: Option<String>,
+    #[command(flatten)]
+    pub(crate) start: StartPoint,
     /// The agent by name or id; by default the built-in demo agent
     #[arg(long, value_name = "NAME|ID")]
     pub(crate) agent: Option<String>,
@@ -74,6 +77,50 @@ pub(crate) struct NewTask {
     /// Show the conversation until the agent's turn ends
     #[arg(long)]
     pub(crate) wait: bool,
+}
+
+/// Where a task starts and works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Where it starts")]
+pub(crate) struct StartPoint {
+    /// The branch, remote branch, tag or commit to start from; by default the repository's default branch
+    #[arg(long, visible_alias = "base", value_name = "REF", allow_hyphen_values = true)]
+    pub(crate) from: Option<String>,
+    /// Ask the remote first where the remote branch named by --from is now
+    #[arg(long, requires = "from")]
+    pub(crate) refresh: bool,
+    /// The name of the new branch; by default one is made up from the title
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) branch: Option<String>,
+    /// Work on an existing branch, local or remote, instead of a new one
+    #[arg(long, value_name = "BRANCH", allow_hyphen_values = true, conflicts_with_all = ["from", "refresh", "branch"])]
+    pub(crate) checkout: Option<String>,
+    /// Fetch this pull request and start a new branch from it; short for --fetch pull/N/head
+    #[arg(long, value_name = "N", conflicts_with_all = ["from", "refresh", "checkout"])]
+    pub(crate) pull: Option<u64>,
+    /// Fetch a ref of a remote, such as merge-requests/7/head, and start a new branch from it
+    #[arg(long, value_name = "REF", conflicts_with_all = ["from", "refresh", "checkout", "pull"])]
+    pub(crate) fetch: Option<String>,
+    /// The remote of --pull or --fetch; not needed when there is only one
+    #[arg(long, value_name = "NAME")]
+    pub(crate) remote: Option<String>,
+    /// Work in the repository's main checkout itself, which is never removed
+    #[arg(long, conflicts_with_all = ["from", "refresh", "branch", "checkout", "pull", "fetch", "remote"])]
+    pub(crate) in_place: bool,
+    /// Work in a worktree that you made, which is never removed
+    #[arg(
+        long, value_name = "PATH",
+        conflicts_with_all = ["from", "refresh", "branch", "checkout", "pull", "fetch", "remote", "in_place"]
+    )]
+    pub(crate) adopt: Option<PathBuf>,
+    /// Work in a folder of its own, without a repository
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "from", "refresh", "branch", "checkout", "pull", "fetch", "remote", "in_place", "adopt", "repositories"
+        ]
+    )]
+    pub(crate) scratch: bool,
 }
 
 impl NewTask {

@@ -87,6 +87,9 @@ fn given_back(job: &CleanupJob) -> String {
     if job.trigger == "trash_purge" {
         return format!("Done: {} is gone for good.", job.task_title);
     }
+    if !job.kept_path.is_empty() {
+        return format!("Done: agents were stopped; {} is yours and stays as it is.", job.kept_path);
+    }
     if job.worktree_paths.is_empty() {
         return format!("Done: {} had no workspace to give back.", job.task_title);
     }

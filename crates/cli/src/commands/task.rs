@@ -3,9 +3,10 @@
 mod close;
 pub(super) mod diff;
 pub(super) mod reopen;
+mod start;
 
 use freehold_api::client::Client;
-use freehold_api::task::{NewTask, NewTaskRepository, TaskCard, TaskDetail};
+use freehold_api::task::{NewTask, TaskCard, TaskDetail};
 
 use crate::arguments::{self, TaskCommand};
 use crate::connection::Connection;
@@ -55,21 +56,12 @@ fn request(client: &Client, arguments: &arguments::NewTask) -> Result<NewTask, F
         return Err(Failure::new(Exit::Usage, "empty_prompt", message)
             .hint("for example: freehold task new 'Fix the typo in the README'"));
     }
-    let repositories = if arguments.repositories.is_empty() {
-        vec![lookup::only_repository(client)?]
-    } else {
-        let named = arguments.repositories.iter();
-        named.map(|text| lookup::repository(client, text)).collect::<Result<Vec<_>, _>>()?
-    };
     let agent = arguments.agent.as_deref().map(|text| lookup::agent(client, text)).transpose()?;
-    let used = |repository: freehold_api::repository::Repository| NewTaskRepository {
-        repository_id: repository.id,
-        base_branch: arguments.base.clone(),
-    };
     Ok(NewTask {
         title: arguments.title.clone(),
         prompt: prompt.to_owned(),
-        repositories: repositories.into_iter().map(used).collect(),
+        workspace_kind: start::workspace_kind(&arguments.start),
+        repositories: start::repositories(client, arguments)?,
         agent_profile_id: agent.map(|agent| agent.id),
         start: !arguments.no_start,
         ..NewTask::default()
@@ -148,11 +140,11 @@ fn shown(detail: &TaskDetail, output: Output) -> String {
     line("deleted", task.deleted_at.as_deref().unwrap_or_default());
     line("prompt", &one_line(&detail.prompt, 200));
     if let Some(environment) = &detail.environment {
-        line("workspace", &format!("{} ({})", environment.workspace_path, environment.status));
+        let kind = start::kind_text(&environment.kind);
+        line("workspace", &format!("{} ({}{kind})", environment.workspace_path, environment.status));
         for repo in &environment.repositories {
-            let base = short_commit(&repo.base_commit);
-            let from = format!("branch {} from {} at {base}", repo.worktree_branch, repo.base_branch);
-            line(&repo.repository_name, &from);
+            line(&repo.repository_name, &start::branch_text(repo));
+            line("warning", &repo.warning);
         }
     }
     for session in &detail.sessions {
@@ -166,9 +158,4 @@ fn shown(detail: &TaskDetail, output: Output) -> String {
         line("cleanup", &format!("{}  {}, {}", short(&job.id), job.trigger, job.state));
     }
     text
-}
-
-/// The beginning of an object id.
-fn short_commit(commit: &str) -> &str {
-    commit.get(..10).unwrap_or(commit)
 }

@@ -13,5 +13,6 @@ mod repositories;
 mod scene;
 mod server;
 mod sessions;
+mod starts;
 mod tasks;
 mod upgrade;

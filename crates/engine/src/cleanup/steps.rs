@@ -92,6 +92,9 @@ impl Engine {
         if let Some(stake) = foreign_executor(resources) {
             return Ok(Attempt::AtStake(vec![stake]));
         }
+        if let Some(stakes) = super::scratch::stakes(resources).filter(|stakes| !stakes.is_empty()) {
+            return Ok(Attempt::AtStake(stakes));
+        }
         let mut looked = self.assess(&JobView::of(job, resources)).await?;
         if self.put_back(&looked).await? {
             looked = self.assess(&JobView::of(job, resources)).await?;
@@ -115,6 +118,9 @@ impl Engine {
             self.verify_removed(worktree).await?;
         }
         Self::tidy_task_directory(&self.inner.options.workspaces_root, &resources.task_dir_name);
+        if let Some(stakes) = super::scratch::stakes(resources).filter(|stakes| !stakes.is_empty()) {
+            return Ok(Attempt::AtStake(stakes));
+        }
         crate::failpoint!("engine.cleanup.verified");
         Ok(Attempt::Done)
     }

@@ -14,7 +14,7 @@ use freehold_store as store;
 use crate::{Engine, EngineError};
 
 /// The executors whose workspaces are on this machine's file system; older databases have names of their own.
-const LOCAL_EXECUTORS: [&str; 4] = ["", "worktree", "local", "local_pc"];
+const LOCAL_EXECUTORS: [&str; 5] = ["", "worktree", "scratch", "local", "local_pc"];
 
 /// How often a job looks at what Git could not tell about, and how long it waits in between.
 const LOOKS: u32 = 3;
@@ -147,7 +147,8 @@ impl Engine {
         // One that was restored is known by its origin, and its branch may have been there before.
         let is_restored = worktree.origin.is_some() && has_failed;
         // Who made the branch of an inherited worktree is not recorded; it may be a person's own.
-        let removes = job.trigger.removes_branches() && !is_inherited && !is_restored;
+        let removes =
+            job.trigger.removes_branches() && !is_inherited && !is_restored && worktree.branch_made;
         let base = Some(&worktree.base_commit).filter(|commit| !commit.is_empty());
         let accepted = job.accepted.iter().filter(|stake| stake.worktree_path == worktree.path);
         Ok(RemovalTarget {

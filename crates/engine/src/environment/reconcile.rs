@@ -3,7 +3,7 @@
 //! finished.
 
 use freehold_domain::cleanup::{CleanupJob, CleanupTrigger, ResourceSnapshot, SnapshotWorktree};
-use freehold_domain::environment::Creation;
+use freehold_domain::environment::{Creation, PlannedBranch, PlannedWorktree};
 use freehold_domain::id::CleanupJobId;
 use freehold_store as store;
 
@@ -20,18 +20,24 @@ pub(crate) async fn settle_unfinished_creations(engine: &Engine) -> Result<(), E
         if creation.restores() {
             engine.finish_reopening(creation);
         } else {
-            engine.abandon(creation).await?;
+            engine.abandon(creation, 0).await?;
         }
     }
     Ok(())
 }
 
 impl Engine {
-    /// The job that removes what an attempt made, and the snapshot of what that may be.
-    pub(super) fn failed_creation_job(&self, creation: &Creation) -> (CleanupJob, ResourceSnapshot) {
+    /// The job that removes what an attempt made, and the snapshot of what that may be. The first `made` of its
+    /// worktrees are certainly its own, and with them the branches that were made for them.
+    pub(super) fn failed_creation_job(
+        &self,
+        creation: &Creation,
+        made: usize,
+    ) -> (CleanupJob, ResourceSnapshot) {
         let id = CleanupJobId::generate(self.ids());
         let trigger = CleanupTrigger::FailedCreation;
         let job = crate::cleanup::prepared_job(id, &creation.task_id, "", trigger, self.now());
+        let worktrees = creation.worktrees.iter().enumerate();
         let snapshot = ResourceSnapshot {
             environment_id: None,
             executor_type: String::new(),
@@ -39,14 +45,21 @@ impl Engine {
             creation_id: Some(creation.id.clone()),
             node_id: Some(creation.node_id.clone()),
             task_dir_name: creation.task_dir_name.clone(),
-            worktrees: creation.worktrees.iter().map(snapshot_of_plan).collect(),
             seals: Vec::new(),
+            worktrees: worktrees.map(|(number, planned)| snapshot_of_plan(planned, number < made)).collect(),
+            kept_path: String::new(),
         };
         (job, snapshot)
     }
 }
 
-pub(super) fn snapshot_of_plan(planned: &freehold_domain::environment::PlannedWorktree) -> SnapshotWorktree {
+pub(super) fn snapshot_of_plan(planned: &PlannedWorktree, is_made: bool) -> SnapshotWorktree {
+    // Under a name that others may choose too, only an attempt that came to its end knows that it made the branch.
+    let branch_made = match planned.branch_origin {
+        PlannedBranch::MadeUp => true,
+        PlannedBranch::Named => is_made,
+        PlannedBranch::Existing => false,
+    };
     SnapshotWorktree {
         environment_repo_id: None,
         worktree_id: planned.worktree_id.clone(),
@@ -54,6 +67,7 @@ pub(super) fn snapshot_of_plan(planned: &freehold_domain::environment::PlannedWo
         repository_path: planned.repository_path.clone(),
         path: planned.path.clone(),
         branch: planned.branch.clone(),
+        branch_made,
         base_commit: planned.base_commit.clone(),
         origin: None,
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use freehold_domain::cleanup::{CleanupJob, CleanupState, SnapshotWorktree};
 use freehold_domain::environment::{
-    Creation, CreationState, EnvironmentRepo, EnvironmentRepoStatus, PlannedWorktree, TaskEnvironment,
-    WorktreeOrigin,
+    Creation, CreationState, EnvironmentRepo, EnvironmentRepoStatus, PlannedBranch, PlannedWorktree,
+    TaskEnvironment, WorktreeOrigin,
 };
 use freehold_domain::event::EventBody;
 use freehold_domain::id::{CreationId, TaskId};
@@ -168,8 +168,8 @@ impl Engine {
         }
         let same_name = closed.environment.as_ref().map(|environment| environment.task_dir_name.clone());
         let task_dir_name = match reopening.place {
-            Place::Same => same_name.unwrap_or_default(),
-            Place::Elsewhere => new_name,
+            Place::Elsewhere if !worktrees.is_empty() => new_name,
+            Place::Same | Place::Elsewhere => same_name.unwrap_or_default(),
         };
         let now = self.now();
         let creation = Creation {
@@ -218,6 +218,11 @@ impl Engine {
             repository_path: seal.repository_path.clone(),
             path,
             branch,
+            branch_origin: match reopening.branch {
+                BranchChoice::New => PlannedBranch::MadeUp,
+                _ if origin.is_some_and(|origin| origin.branch_made) => PlannedBranch::MadeUp,
+                _ => PlannedBranch::Existing,
+            },
             base_branch: origin.map(|origin| origin.base_branch.clone()).unwrap_or_default(),
             base_commit: origin.map(|origin| origin.base_commit.clone()).unwrap_or_default(),
             seal: Some(seal.id.clone()),
@@ -244,7 +249,7 @@ impl Engine {
     async fn carry_out_reopening(&self, creation: Creation) -> Result<(), EngineError> {
         let outcome = self.restore_and_open(&creation).await;
         if outcome.is_err() {
-            self.abandon(creation).await?;
+            self.abandon(creation, 0).await?;
         }
         outcome
     }
@@ -264,6 +269,7 @@ impl Engine {
             });
             crate::failpoint!("engine.reopen.restored");
         }
+        self.make_scratch_again(&creation.task_id).await?;
         self.open_again(creation, revived).await?;
         crate::failpoint!("engine.reopen.opened");
         Ok(())
@@ -308,6 +314,11 @@ impl Engine {
         let root = self.inner.options.workspaces_root.clone();
         let write = self.inner.store.write(move |tx| {
             let task_id = creation.task_id.clone();
+            for used in store::task::repositories_of(tx, &task_id)? {
+                if let Some(repository) = store::repository::find(tx, &used.repository_id)? {
+                    crate::task::require_no_visitor(tx, &repository, &used.start, &task_id)?;
+                }
+            }
             if let Some(environment) = store::environment::find_by_task(tx, &task_id)?
                 && environment.task_dir_name != creation.task_dir_name
             {
@@ -340,7 +351,7 @@ impl Engine {
                 let (repo, path) = (Path::new(&planned.repository_path), Path::new(&planned.path));
                 if let Some(restored) = git.find_restored(repo, path, seal.as_str())? {
                     let origin = Some(origin_of(planned, &restored));
-                    found.push(SnapshotWorktree { origin, ..snapshot_of_plan(planned) });
+                    found.push(SnapshotWorktree { origin, ..snapshot_of_plan(planned, false) });
                 }
             }
             Ok::<_, EngineError>(found)
@@ -365,5 +376,7 @@ fn origin_of(planned: &PlannedWorktree, restored: &Restored) -> WorktreeOrigin {
         registration: restored.registration.clone(),
         device: restored.device,
         inode: restored.inode,
+        branch_made: planned.branch_origin != PlannedBranch::Existing,
+        warning: String::new(),
     }
 }

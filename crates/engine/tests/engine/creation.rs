@@ -77,8 +77,8 @@ fn bad_input_is_refused_with_its_name_and_stores_nothing() {
         let good = new_task(&repository, "good", "");
         let unknown_branch = NewTask {
             repositories: vec![NewTaskRepository {
-                repository_id: repository.clone(),
                 base_branch: Some("no-such-branch".into()),
+                ..NewTaskRepository::new(repository.clone())
             }],
             ..good.clone()
         };

@@ -134,7 +134,7 @@ pub(crate) fn new_task(repository_id: &RepositoryId, title: &str, prompt: &str) 
     NewTask {
         title: Some(title.into()),
         prompt: prompt.into(),
-        repositories: vec![NewTaskRepository { repository_id: repository_id.clone(), base_branch: None }],
+        repositories: vec![NewTaskRepository::new(repository_id.clone())],
         start: true,
         ..NewTask::default()
     }

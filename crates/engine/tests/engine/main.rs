@@ -2,6 +2,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::needless_pass_by_value,
     reason = "a test that cannot go on fails and says where; scenes are closures, given away"
 )]
@@ -13,3 +14,4 @@ mod harness;
 mod inherited;
 mod reopening;
 mod session;
+mod starts;

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::lock::RepositoryLock;
 use crate::registration::{self, Registration};
-use crate::{Git, GitError, Oid, SealedWorktree, WorktreePlan, failpoint};
+use crate::{BranchUse, Git, GitError, Oid, SealedWorktree, WorktreePlan, failpoint};
 
 /// Looks again and removes; the lock is that of the target's repository.
 pub(super) fn remove(
@@ -60,7 +60,7 @@ pub(super) fn remove(
     Ok(outcome(&look, emptied, branch_removed))
 }
 
-/// Removes what a failed creation made; its branch was made by it and is still at the start commit.
+/// Removes what a failed creation made; a branch that it made is still at the start commit.
 pub(crate) fn undo_creation(
     git: &Git,
     plan: &WorktreePlan,
@@ -73,7 +73,10 @@ pub(crate) fn undo_creation(
         base: Some(plan.start.clone()),
         expected: None,
         managed_root: plan.path.parent().unwrap_or(&plan.path).to_owned(),
-        branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
+        branch_policy: match plan.branch_use {
+            BranchUse::Make => BranchPolicy::RemoveIfFoundElsewhere,
+            BranchUse::CheckOut => BranchPolicy::Keep,
+        },
         never_exposed: true,
         accepted: Vec::new(),
     };

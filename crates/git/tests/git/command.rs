@@ -46,7 +46,14 @@ fn part_works_in_a_poisoned_environment() {
     assert_eq!((info.path.as_path(), info.is_bare), (repo.as_path(), false));
     let path = home.join("workspaces/poisoned/repo");
     let (branch, start) = ("freehold/poisoned".to_owned(), info.head.clone());
-    git.add_worktree(&freehold_git::WorktreePlan { repo, path: path.clone(), branch, start }).unwrap();
+    git.add_worktree(&freehold_git::WorktreePlan {
+        repo,
+        path: path.clone(),
+        branch,
+        branch_use: freehold_git::BranchUse::Make,
+        start,
+    })
+    .unwrap();
     assert!(git.changes(&path, &info.head).unwrap().is_empty());
 }
 

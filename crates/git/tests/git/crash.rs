@@ -153,7 +153,14 @@ fn part_adds() {
     let repo = home.join("repo");
     let start = git.resolve_start(&repo, "main").unwrap().commit;
     let (path, branch) = (home.join("workspaces/a/repo"), "freehold/a".to_owned());
-    git.add_worktree(&freehold_git::WorktreePlan { repo, path, branch, start }).unwrap();
+    git.add_worktree(&freehold_git::WorktreePlan {
+        repo,
+        path,
+        branch,
+        branch_use: freehold_git::BranchUse::Make,
+        start,
+    })
+    .unwrap();
 }
 
 #[test]

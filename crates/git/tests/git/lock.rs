@@ -145,6 +145,7 @@ fn part_adds_worktrees() {
             repo: home.join("repo"),
             path: home.join(format!("workspaces/{name}-{number}/repo")),
             branch: format!("freehold/{name}-{number}"),
+            branch_use: freehold_git::BranchUse::Make,
             start: start.clone(),
         };
         git.add_worktree(&plan).unwrap();

@@ -21,6 +21,7 @@ mod seal_left_out;
 mod seal_random;
 mod seal_restore;
 mod seal_speed;
+mod start;
 mod status;
 mod worktree;
 mod world;

@@ -1,11 +1,12 @@
 //! Making worktrees and recognising them.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use freehold_git::{GitError, WorktreePlan};
 use freehold_testkit::repo::TempRepo;
 
-use crate::world::{World, snapshot, write_hook};
+use crate::world::{World, snapshot, wait_until, write_hook};
 
 #[test]
 fn a_worktree_is_made_on_a_new_branch_at_the_start_commit_without_an_upstream() {
@@ -15,7 +16,7 @@ fn a_worktree_is_made_on_a_new_branch_at_the_start_commit_without_an_upstream() 
     let config = std::fs::read(world.repo.path().join(".git/config")).unwrap();
     let start = world.git.resolve_start(world.repo.path(), "origin/main").unwrap().commit;
     let plan = WorktreePlan { start: start.clone(), ..world.plan("a") };
-    let identity = world.git.add_worktree(&plan).unwrap();
+    let identity = world.git.add_worktree(&plan).unwrap().identity;
     assert_eq!((&identity.path, &identity.head), (&plan.path, &start));
     assert_eq!(identity.common_dir, world.repo.path().join(".git"));
     assert_eq!(world.repo.git_in(&plan.path, &["branch", "--show-current"]), "freehold/a");
@@ -34,7 +35,7 @@ fn twenty_four_worktrees_are_made_at_once_without_failure_or_orphan() {
     let plans: Vec<WorktreePlan> = (0..24).map(|number| world.plan(&format!("t{number}"))).collect();
     let identities: Vec<_> = std::thread::scope(|scope| {
         let adding: Vec<_> = plans.iter().map(|plan| scope.spawn(|| world.git.add_worktree(plan))).collect();
-        adding.into_iter().map(|adding| adding.join().unwrap().unwrap()).collect()
+        adding.into_iter().map(|adding| adding.join().unwrap().unwrap().identity).collect()
     });
     assert_eq!(world.registrations().len(), 24);
     assert_eq!(world.branches().len(), 25);
@@ -70,7 +71,7 @@ fn a_bare_repository_has_worktrees_too() {
     let bare = world.repo.home().join("bare repo.git");
     world.repo.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     let plan = WorktreePlan { repo: bare.clone(), ..world.plan("a") };
-    let identity = world.git.add_worktree(&plan).unwrap();
+    let identity = world.git.add_worktree(&plan).unwrap().identity;
     assert_eq!(identity.common_dir, bare);
     assert_eq!(world.git.changes(&plan.path, &plan.start).unwrap(), []);
 }
@@ -152,11 +153,61 @@ fn a_folder_that_cannot_be_made_leaves_no_branch() {
 }
 
 #[test]
-fn a_hook_that_fails_does_not_make_a_complete_worktree_fail() {
+fn a_hook_that_fails_does_not_make_a_complete_worktree_fail_and_its_words_are_kept() {
     let world = World::new();
-    write_hook(&world.repo, "post-checkout", "echo no >&2; exit 1");
-    let identity = world.git.add_worktree(&world.plan("a")).unwrap();
-    assert_eq!(world.repo.git_in(&identity.path, &["status", "--porcelain"]), "");
+    write_hook(&world.repo, "post-checkout", "echo the linter is missing >&2; exit 1");
+    let made = world.git.add_worktree(&world.plan("a")).unwrap();
+    assert_eq!(world.repo.git_in(&made.identity.path, &["status", "--porcelain"]), "");
+    let warning = made.warning.unwrap();
+    assert!(warning.contains("post-checkout") && warning.contains("the linter is missing"), "{warning}");
+}
+
+#[test]
+fn a_hook_that_succeeds_runs_and_warns_of_nothing() {
+    let world = World::new();
+    write_hook(&world.repo, "post-checkout", "echo fine; touch made-by-the-hook");
+    let made = world.git.add_worktree(&world.plan("a")).unwrap();
+    assert_eq!(made.warning, None);
+    assert!(made.identity.path.join("made-by-the-hook").exists());
+}
+
+#[test]
+fn a_hook_that_hangs_is_ended_with_what_it_started_and_the_worktree_stays() {
+    let world = World::new();
+    write_hook(
+        &world.repo,
+        "post-checkout",
+        "trap '' TERM\necho installing packages\n(trap '' TERM; exec sleep 600) &\n\
+         echo $! > ../child\nwait\nsleep 600",
+    );
+    let git = world.git.clone().with_hook_limit(Duration::from_millis(500));
+    let begun = Instant::now();
+    let made = git.add_worktree(&world.plan("a")).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(world.repo.git_in(&made.identity.path, &["status", "--porcelain"]), "");
+    let warning = made.warning.unwrap();
+    assert!(warning.contains("was ended") && warning.contains("installing packages"), "{warning}");
+    let child = std::fs::read_to_string(world.root().join("a/child")).unwrap();
+    let stat = format!("/proc/{}/stat", child.trim());
+    wait_until("the program that the hook started is gone", || {
+        std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))
+    });
+    // The lock is free again: the next worktree is made.
+    world.repo.git(&["config", "core.hooksPath", "/dev/null"]);
+    world.add("b");
+}
+
+#[test]
+fn a_large_checkout_may_take_longer_than_a_hook() {
+    let world = World::new();
+    world.repo.write(".gitattributes", "*.slow filter=slow\n");
+    world.repo.write("a.slow", "x\n");
+    world.repo.commit("Add a filter");
+    world.repo.git(&["config", "filter.slow.smudge", "sleep 1; cat"]);
+    let git = world.git.clone().with_hook_limit(Duration::from_millis(100));
+    let made = git.add_worktree(&world.plan("a")).unwrap();
+    assert_eq!(made.warning, None);
+    assert!(made.identity.path.join("a.slow").exists());
 }
 
 #[test]

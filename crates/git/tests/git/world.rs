@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use freehold_git::{BranchPolicy, ExpectedIdentity, Git, Oid, RemovalTarget, WorktreeIdentity, WorktreePlan};
+use freehold_git::{
+    BranchPolicy, BranchUse, ExpectedIdentity, Git, Oid, RemovalTarget, WorktreeIdentity, WorktreePlan,
+};
 use freehold_testkit::repo::TempRepo;
 
 /// How long anything may take before a test gives up.
@@ -43,12 +45,13 @@ impl World {
             repo: self.repo.path().to_owned(),
             path: self.root().join(name).join("repo"),
             branch: format!("freehold/{name}"),
+            branch_use: BranchUse::Make,
             start: self.head(),
         }
     }
 
     pub(crate) fn add(&self, name: &str) -> WorktreeIdentity {
-        self.git.add_worktree(&self.plan(name)).unwrap()
+        self.git.add_worktree(&self.plan(name)).unwrap().identity
     }
 
     /// The target of the worktree that `add` made under this name, with its branch kept.

@@ -1,5 +1,7 @@
 //! Tasks: making, changing, reviewing and closing them.
 
+use std::path::PathBuf;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -8,7 +10,8 @@ use freehold_api::error::ErrorBody;
 use freehold_api::task::{
     DiffQuery, FileDiff, NewTask, RepositoryChanges, TaskDetail, TaskPage, TaskQuery, UpdateTask,
 };
-use freehold_domain::id::{AgentProfileId, RepositoryId, StepId, TaskId, WorkspaceId};
+use freehold_domain::environment::WorkspaceKind;
+use freehold_domain::id::{AgentProfileId, InvalidId, RepositoryId, StepId, TaskId, WorkspaceId};
 use freehold_engine::EngineError;
 use freehold_engine::cleanup::{CloseAction, CloseTask};
 use freehold_engine::task::{NewTaskRepository, TaskListQuery, TaskUpdate};
@@ -44,22 +47,24 @@ pub(crate) async fn list_tasks(
 #[utoipa::path(post, path = "/tasks", tag = "tasks", request_body = NewTask,
     responses(
         (status = 201, body = TaskDetail), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
     ))]
 pub(crate) async fn create_task(
     State(context): State<Context>,
     Body(request): Body<NewTask>,
 ) -> Result<(StatusCode, Json<TaskDetail>), Problem> {
-    let mut repositories = Vec::new();
-    for repository in request.repositories {
-        repositories.push(NewTaskRepository {
-            repository_id: RepositoryId::new(repository.repository_id)?,
-            base_branch: repository.base_branch,
-        });
-    }
+    let kind = match request.workspace_kind {
+        None => WorkspaceKind::default(),
+        Some(word) => word.parse().map_err(|_| EngineError::InvalidField {
+            field: "workspace_kind",
+            reason: format!("{word:?} is none of worktree, in_place, adopted and scratch"),
+        })?,
+    };
+    let repositories = request.repositories.into_iter().map(repository_of).collect::<Result<_, _>>()?;
     let task = freehold_engine::task::NewTask {
         title: request.title,
         prompt: request.prompt,
+        kind,
         repositories,
         agent_profile_id: request.agent_profile_id.map(AgentProfileId::new).transpose()?,
         step_id: request.step_id.map(StepId::new).transpose()?,
@@ -206,6 +211,19 @@ pub(crate) async fn read_diff(
     let repository = RepositoryId::new(query.repository_id)?;
     let diff = context.engine.file_diff(TaskId::new(id)?, repository, query.path).await?;
     Ok(Json(wire::file_diff(diff)))
+}
+
+fn repository_of(asked: freehold_api::task::NewTaskRepository) -> Result<NewTaskRepository, InvalidId> {
+    Ok(NewTaskRepository {
+        repository_id: RepositoryId::new(asked.repository_id)?,
+        base_branch: asked.base_branch,
+        new_branch: asked.new_branch,
+        checkout_branch: asked.checkout_branch,
+        fetch_ref: asked.fetch_ref,
+        remote: asked.remote,
+        refresh: asked.refresh,
+        adopt_path: asked.adopt_path.map(PathBuf::from),
+    })
 }
 
 pub(super) async fn detail(context: &Context, id: TaskId) -> Result<Json<TaskDetail>, Problem> {

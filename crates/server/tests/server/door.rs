@@ -194,7 +194,8 @@ impl Answer {
 }
 
 pub(crate) fn new_task(repository_id: &str, title: &str, prompt: &str, start: bool) -> NewTask {
-    let repository = NewTaskRepository { repository_id: repository_id.to_owned(), base_branch: None };
+    let repository =
+        NewTaskRepository { repository_id: repository_id.to_owned(), ..NewTaskRepository::default() };
     NewTask {
         title: Some(title.to_owned()),
         prompt: prompt.to_owned(),

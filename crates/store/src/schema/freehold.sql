@@ -124,6 +124,10 @@ CREATE TABLE task_repositories (
     position INTEGER DEFAULT 0,
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL,
+    start_kind TEXT NOT NULL DEFAULT '',
+    adopted_path TEXT NOT NULL DEFAULT '',
+    fetch_remote TEXT NOT NULL DEFAULT '',
+    fetch_ref TEXT NOT NULL DEFAULT '',
     UNIQUE (task_id, repository_id, base_branch, checkout_branch)
 );
 CREATE INDEX idx_task_repositories_repository_id ON task_repositories (repository_id);
@@ -168,14 +172,16 @@ CREATE UNIQUE INDEX uniq_task_environment_repos_worktree_id ON task_environment_
     WHERE worktree_id <> '' AND status <> 'deleted' AND deleted_at IS NULL;
 CREATE INDEX idx_task_environment_repos_repository_id ON task_environment_repos (repository_id);
 
--- What was true when Freehold made a worktree; rows that came from elsewhere have none.
+-- What was true when Freehold made a worktree or began to work in a person's; rows that came from elsewhere have none.
 CREATE TABLE task_environment_repo_origins (
     environment_repo_id TEXT NOT NULL PRIMARY KEY REFERENCES task_environment_repos (id) ON DELETE CASCADE,
     base_branch TEXT NOT NULL,
     base_commit TEXT NOT NULL,
     registration TEXT NOT NULL,
     device BIGINT NOT NULL,
-    inode BIGINT NOT NULL
+    inode BIGINT NOT NULL,
+    branch_made INTEGER NOT NULL DEFAULT 1,
+    warning TEXT NOT NULL DEFAULT ''
 );
 
 -- No foreign key: what an attempt made outlives the task's row.

@@ -12,7 +12,7 @@ use freehold_domain::environment::{
     EnvironmentRepo, EnvironmentRepoStatus, EnvironmentStatus, TaskEnvironment, WorktreeOrigin,
 };
 use freehold_domain::message::{Author, Message, MessageKind, Turn};
-use freehold_domain::repository::{DEFAULT_BRANCH_PREFIX, Repository, TaskRepository};
+use freehold_domain::repository::{DEFAULT_BRANCH_PREFIX, Repository, TaskRepository, WorkStart};
 use freehold_domain::session::{Session, SessionState};
 use freehold_domain::task::{Task, TaskState};
 use freehold_domain::workflow::{Step, Workflow, Workspace};
@@ -131,6 +131,7 @@ impl Fixture {
             task_id: task.id.clone(),
             repository_id: self.repository.id.clone(),
             base_branch: name.to_owned(),
+            start: WorkStart::default(),
             position: 0,
             created_at: self.now(),
         }
@@ -202,6 +203,8 @@ impl Fixture {
                 registration: "sample".to_owned(),
                 device: 66_306,
                 inode: u64::MAX - 1,
+                branch_made: false,
+                warning: "a hook failed".to_owned(),
             }),
         };
         (environment, vec![repo])

@@ -1,7 +1,7 @@
 //! Tasks, environments, creation attempts and sessions.
 
 use freehold_domain::environment::{
-    Creation, CreationState, EnvironmentRepoStatus, EnvironmentStatus, PlannedWorktree,
+    Creation, CreationState, EnvironmentRepoStatus, EnvironmentStatus, PlannedBranch, PlannedWorktree,
 };
 use freehold_domain::session::SessionState;
 use freehold_domain::task::TaskState;
@@ -183,6 +183,7 @@ fn a_creation_attempt_is_journalled() {
                 repository_path: "/src/sample".to_owned(),
                 path: "/managed/dir/sample".to_owned(),
                 branch: "freehold/x".to_owned(),
+                branch_origin: PlannedBranch::Existing,
                 base_branch: "main".to_owned(),
                 base_commit: "b".repeat(40),
                 seal: None,

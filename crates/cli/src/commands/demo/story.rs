@@ -103,7 +103,7 @@ fn create_task(scene: &Scene, client: &Client) -> Result<String, Failure> {
     let name = scene.folder().file_name().map(|name| name.to_string_lossy().into_owned());
     let added = client.add_repository(&AddRepository { path, name, workspace_id: None })?;
     let prompt = "Improve the documentation a little";
-    let repository = NewTaskRepository { repository_id: added.repository.id, base_branch: None };
+    let repository = NewTaskRepository { repository_id: added.repository.id, ..NewTaskRepository::default() };
     let task = client.create_task(&NewTask {
         prompt: prompt.to_owned(),
         repositories: vec![repository],

@@ -80,7 +80,10 @@ fn described(action: Action, report: &CloseReport) -> String {
     if report.live_sessions > 0 {
         lines.push(format!("Agents that are stopped: {}", report.live_sessions));
     }
-    if !report.workspace_path.is_empty() {
+    if report.keeps_workspace {
+        lines
+            .push(format!("Nothing is removed; the workspace is yours and stays: {}", report.workspace_path));
+    } else if !report.workspace_path.is_empty() {
         lines.push(format!("The workspace is sealed and given back: {}", report.workspace_path));
     }
     if !report.sealed.is_empty() {
