@@ -45,6 +45,7 @@ export function aDetail(part: Partial<TaskDetail> = {}): TaskDetail {
     agent_profile_id: "demo",
     environment: {
       id: "environment-1",
+      kind: "worktree",
       status: "ready",
       workspace_path: "/w/task-1",
       repositories: [
@@ -56,6 +57,8 @@ export function aDetail(part: Partial<TaskDetail> = {}): TaskDetail {
           worktree_branch: "freehold/fix-the-parser",
           base_branch: "main",
           base_commit: "3f786850e387550fdab836ed7e6dc881de23001b",
+          branch_made: true,
+          warning: "",
           status: "active",
         },
       ],
