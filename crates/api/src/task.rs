@@ -143,7 +143,6 @@ pub struct NewTask {
     #[serde(default)]
     pub workspace_kind: Option<String>,
     /// The repositories to work on, at least one; none for a scratch folder.
-    #[serde(default)]
     pub repositories: Vec<NewTaskRepository>,
     /// The agent; by default the built-in demo agent.
     #[serde(default)]

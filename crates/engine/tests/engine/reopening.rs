@@ -213,8 +213,7 @@ fn keeping_a_task_of_which_a_part_is_gone_brings_that_part_back() {
         let path = second.path().to_owned();
         let request = freehold_engine::repository::AddRepository { path, ..Default::default() };
         let other = engine.add_repository(request).await.unwrap().repository.id;
-        let both = [first.clone(), other]
-            .map(|repository_id| NewTaskRepository { repository_id, base_branch: None });
+        let both = [first.clone(), other].map(NewTaskRepository::new);
         let task = NewTask { repositories: both.into(), ..new_task(&first, "both", "Improve it") };
         let id = engine.create_task(task).await.unwrap();
         let view = wait_until_idle(&engine, &id).await;

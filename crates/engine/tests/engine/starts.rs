@@ -9,6 +9,7 @@ use freehold_domain::environment::WorkspaceKind;
 use freehold_domain::id::{RepositoryId, TaskId};
 use freehold_domain::task::TaskState;
 use freehold_engine::cleanup::{CloseAction, Decision};
+use freehold_engine::environment::reopen::{Place, Reopening};
 use freehold_engine::error::BranchHolder;
 use freehold_engine::task::{NewTask, NewTaskRepository, TaskView};
 use freehold_engine::{Engine, EngineError, ErrorKind};
@@ -321,7 +322,15 @@ fn a_task_in_place_works_in_the_main_checkout_and_closing_it_leaves_every_file()
             assert_eq!(world.repo.git(&["status", "--porcelain", "--branch"]), before);
         }
         assert!(world.repo.path().join("untracked.txt").exists());
-        assert_eq!(engine.task(id).await.unwrap_err().kind(), ErrorKind::NotFound);
+        // It comes back to where it was, unless another works there by then.
+        let other = engine.create_task(NewTask { start: false, ..in_place(&repository) }).await.unwrap();
+        let refused = engine.reopen_task(id.clone(), Reopening::default()).await.unwrap_err();
+        assert_eq!((refused.code(), refused.subject()), ("checkout_in_use", other.to_string()));
+        close(&engine, &other, CloseAction::Archive).await;
+        let elsewhere = Reopening { place: Place::Elsewhere, ..Reopening::default() };
+        engine.reopen_task(id.clone(), elsewhere).await.unwrap();
+        let environment = engine.task(id).await.unwrap().environment.unwrap().environment;
+        assert_eq!(environment.workspace_path, world.repo.path().display().to_string());
         engine.shutdown().await;
     });
 }
@@ -457,6 +466,8 @@ fn a_scratch_folder_goes_when_it_is_empty_and_waits_for_a_person_when_it_is_not(
         let job = engine.decide(job.id, Decision::Retry).await.unwrap();
         assert_eq!(crate::harness::wait_for_job(&engine, &job).await.state, CleanupState::Succeeded);
         assert!(!folder.exists());
+        engine.reopen_task(id, Reopening::default()).await.unwrap();
+        assert!(folder.is_dir(), "a task that comes back has its folder again");
         engine.shutdown().await;
     });
 }
