@@ -36,7 +36,7 @@ pub enum ClientError {
         /// The HTTP status.
         status: u16,
         /// What the server said.
-        body: ErrorBody,
+        body: Box<ErrorBody>,
     },
     /// No connection, or none to the end.
     #[error("the server at {address} cannot be reached: {reason}")]

@@ -35,7 +35,7 @@ pub(crate) struct Failure {
     /// What the process ends with.
     pub(crate) exit: Exit,
     /// What happened, to what, and what to do next.
-    pub(crate) body: ErrorBody,
+    pub(crate) body: Box<ErrorBody>,
 }
 
 impl Failure {
@@ -49,7 +49,7 @@ impl Failure {
             stakes: Vec::new(),
             offer: None,
         };
-        Self { exit, body }
+        Self { exit, body: Box::new(body) }
     }
 
     /// Adds what to do next.

@@ -25,20 +25,16 @@ pub fn visitor_of_checkout(
     asking: &TaskId,
 ) -> Result<Option<Task>, StoreError> {
     let tasks = tx.rows(&IN_PLACE, params![repository.as_str()], "task_repositories", |it| it.parse())?;
-    first_that_counts(tx, tasks, asking)
+    first_that_counts(tx, &tasks, asking)
 }
 
 /// Finds the task that works in a worktree of a person, other than the one that asks.
 pub fn visitor_of_worktree(tx: &mut Tx<'_>, path: &str, asking: &TaskId) -> Result<Option<Task>, StoreError> {
     let tasks = tx.rows(&ADOPTED, params![path], "task_repositories", |it| it.parse())?;
-    first_that_counts(tx, tasks, asking)
+    first_that_counts(tx, &tasks, asking)
 }
 
-fn first_that_counts(
-    tx: &mut Tx<'_>,
-    tasks: Vec<TaskId>,
-    asking: &TaskId,
-) -> Result<Option<Task>, StoreError> {
+fn first_that_counts(tx: &mut Tx<'_>, tasks: &[TaskId], asking: &TaskId) -> Result<Option<Task>, StoreError> {
     for id in tasks.iter().filter(|id| *id != asking) {
         let task = task::require(tx, id)?;
         if task.is_open() || cleanup::barrier_of(tx, id)?.is_some() {
