@@ -95,6 +95,11 @@ impl Git {
         Ok(name::unused(&name::branch_name(prefix, title, suffix), &local, &remote))
     }
 
+    /// Whether a local branch of this name is there.
+    pub fn has_branch(&self, repo: &Path, name: &str) -> Result<bool, GitError> {
+        Ok(!name.is_empty() && commit_of(self, repo, &format!("refs/heads/{name}"))?.is_some())
+    }
+
     /// The names of all local branches.
     pub(crate) fn branch_names(&self, repo: &Path) -> Result<Vec<String>, GitError> {
         let command = self.read("listing the branches of", repo);

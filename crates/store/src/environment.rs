@@ -247,6 +247,18 @@ pub fn delete(tx: &mut Tx<'_>, id: &EnvironmentId) -> Result<bool, StoreError> {
     Ok(tx.execute(&DELETE, params![id.as_str()])? > 0)
 }
 
+/// Deletes the environment of a task when all of its worktrees were given back, so that the next start makes a new
+/// one; false when it has none, or has or never had a worktree of its own.
+pub fn delete_if_given_back(tx: &mut Tx<'_>, task: &TaskId) -> Result<bool, StoreError> {
+    let Some(environment) = find_by_task(tx, task)? else { return Ok(false) };
+    let repos = repos_of(tx, &environment.id)?;
+    let owned = || repos.iter().filter(|repo| repo.worktree_id.is_some());
+    if owned().next().is_none() || owned().any(|repo| repo.status != EnvironmentRepoStatus::Deleted) {
+        return Ok(false);
+    }
+    delete(tx, &environment.id)
+}
+
 fn read(fields: &mut Fields<'_>) -> Result<TaskEnvironment, StoreError> {
     Ok(TaskEnvironment {
         id: fields.parse()?,

@@ -5,7 +5,7 @@ mod start;
 pub(crate) mod visitor;
 
 use freehold_domain::clock::Timestamp;
-use freehold_domain::id::{StepId, TaskId};
+use freehold_domain::id::{RepositoryId, StepId, TaskId};
 use freehold_domain::repository::TaskRepository;
 use freehold_domain::task::{Task, TaskState};
 
@@ -60,6 +60,9 @@ statements! {
         "SELECT id, task_id, repository_id, base_branch, start_kind, checkout_branch, adopted_path, fetch_remote, \
          fetch_ref, position, created_at FROM task_repositories \
          WHERE task_id = $1 ORDER BY position, id";
+    SET_CHECKOUT =
+        "UPDATE task_repositories SET start_kind = 'existing_branch', checkout_branch = $1, updated_at = $2 \
+         WHERE task_id = $3 AND repository_id = $4 AND start_kind IN ('', 'new_branch')";
     START_REQUESTED =
         "SELECT id FROM tasks WHERE start_requested = 1 AND archived_at IS NULL AND deleted_at IS NULL \
          ORDER BY created_at, id";
@@ -243,6 +246,17 @@ pub fn repositories_of(tx: &mut Tx<'_>, id: &TaskId) -> Result<Vec<TaskRepositor
             created_at: fields.instant()?,
         })
     })
+}
+
+/// Lets a task go on, in one of its repositories, on a branch that is there, where it had a new one before.
+pub fn set_checkout(
+    tx: &mut Tx<'_>,
+    id: &TaskId,
+    repository: &RepositoryId,
+    branch: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    tx.execute(&SET_CHECKOUT, params![branch, now, id.as_str(), repository.as_str()]).map(drop)
 }
 
 /// Lists the open tasks whose first session was asked for and has not started, oldest first.

@@ -147,8 +147,7 @@ impl Engine {
         // One that was restored is known by its origin, and its branch may have been there before.
         let is_restored = worktree.origin.is_some() && has_failed;
         // Who made the branch of an inherited worktree is not recorded; it may be a person's own.
-        let removes =
-            job.trigger.removes_branches() && !is_inherited && !is_restored && worktree.branch_made;
+        let removes = job.trigger.removes_branches() && !is_inherited && !is_restored && worktree.branch_made;
         let base = Some(&worktree.base_commit).filter(|commit| !commit.is_empty());
         let accepted = job.accepted.iter().filter(|stake| stake.worktree_path == worktree.path);
         Ok(RemovalTarget {

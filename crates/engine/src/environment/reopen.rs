@@ -14,7 +14,7 @@ use freehold_domain::environment::{
     TaskEnvironment, WorktreeOrigin,
 };
 use freehold_domain::event::EventBody;
-use freehold_domain::id::{CreationId, TaskId};
+use freehold_domain::id::{CreationId, RepositoryId, TaskId};
 use freehold_domain::seal::WorkspaceSeal;
 use freehold_domain::task::Task;
 use freehold_git::{RestoreBranch, RestoreError, RestoreRequest, Restored};
@@ -270,7 +270,9 @@ impl Engine {
             crate::failpoint!("engine.reopen.restored");
         }
         self.make_scratch_again(&creation.task_id).await?;
-        self.open_again(creation, revived).await?;
+        let branches =
+            if revived.is_empty() { self.remaining_branches(&creation.task_id).await? } else { Vec::new() };
+        self.open_again(creation, revived, branches).await?;
         crate::failpoint!("engine.reopen.opened");
         Ok(())
     }
@@ -309,7 +311,34 @@ impl Engine {
         .await
     }
 
-    async fn open_again(&self, creation: &Creation, revived: Vec<RevivedRepo>) -> Result<(), EngineError> {
+    /// The branches of worktrees that are gone without a seal, as an older version archived them or a person removed
+    /// them: the task goes on there when its workspace is made anew. None when any worktree of the task is there.
+    async fn remaining_branches(&self, task_id: &TaskId) -> Result<Vec<(RepositoryId, String)>, EngineError> {
+        let closed = self.closed_task(task_id).await?;
+        if closed.repos.iter().any(|repo| repo.status != EnvironmentRepoStatus::Deleted) {
+            return Ok(Vec::new());
+        }
+        let mut remaining = Vec::new();
+        for repo in closed.repos.into_iter().filter(|repo| repo.worktree_id.is_some()) {
+            let id = repo.repository_id.clone();
+            let found = self.inner.store.read(move |tx| store::repository::find_path(tx, &id)).await?;
+            let Some(path) = found.map(PathBuf::from) else { continue };
+            let branch = repo.worktree_branch.clone();
+            let looked =
+                self.blocking("looking for a branch", move |git| git.has_branch(&path, &branch)).await;
+            if looked.unwrap_or_default() {
+                remaining.push((repo.repository_id, repo.worktree_branch));
+            }
+        }
+        Ok(remaining)
+    }
+
+    async fn open_again(
+        &self,
+        creation: &Creation,
+        revived: Vec<RevivedRepo>,
+        branches: Vec<(RepositoryId, String)>,
+    ) -> Result<(), EngineError> {
         let (creation, now) = (creation.clone(), self.now());
         let root = self.inner.options.workspaces_root.clone();
         let write = self.inner.store.write(move |tx| {
@@ -330,6 +359,10 @@ impl Engine {
                 store::environment::set_place(tx, &environment.id, &place, name, now)?;
             }
             store::environment::revive(tx, &task_id, &revived, now)?;
+            for (repository, branch) in &branches {
+                store::task::set_checkout(tx, &task_id, repository, branch, now)?;
+            }
+            store::environment::delete_if_given_back(tx, &task_id)?;
             store::creation::delete(tx, &creation.id)?;
             tx.emit(EventBody::TaskChanged { task_id }, now);
             Ok::<_, EngineError>(())

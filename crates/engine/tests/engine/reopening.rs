@@ -4,6 +4,7 @@ use std::path::Path;
 
 use freehold_domain::cleanup::{CleanupState, CleanupTrigger};
 use freehold_domain::id::TaskId;
+use freehold_domain::session::SessionState;
 use freehold_engine::cleanup::{CloseAction, Decision};
 use freehold_engine::environment::reopen::{BranchChoice, Place, Reopening};
 use freehold_engine::session::NewSession;
@@ -252,8 +253,23 @@ fn a_workspace_that_a_person_removed_is_no_obstacle() {
         assert_eq!(job.state, CleanupState::Succeeded, "{job:#?}");
         assert!(world.worktrees().is_empty());
         engine.reopen_task(id.clone(), Reopening::default()).await.unwrap();
-        let view = wait_for_task(&engine, &id, "an open task", |view| view.summary.task.is_open()).await;
-        assert!(view.sessions.len() == 1);
+        assert_eq!(
+            engine.task(id.clone()).await.unwrap().environment,
+            None,
+            "there is nothing to bring back"
+        );
+
+        // Its branch is there, and so the work goes on on it.
+        let branch = world.branches().remove(0);
+        let prompt = Some("list".to_owned());
+        engine.create_session(id.clone(), NewSession { prompt, ..NewSession::default() }).await.unwrap();
+        let view = wait_for_task(&engine, &id, "a new workspace", |view| {
+            view.environment.is_some()
+                && view.sessions.iter().all(|it| it.session.state == SessionState::Idle)
+        })
+        .await;
+        let made = worktree_of(&view);
+        assert_eq!(world.repo.git_in(&made, &["branch", "--show-current"]), branch);
         engine.shutdown().await;
     });
 }
