@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
     /// Create a task and let an agent begin
-    New(NewTask),
+    New(Box<NewTask>),
     /// List tasks
     List(ListTasks),
     /// Show a task with its workspace, sessions and cleanup jobs

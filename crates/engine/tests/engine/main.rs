@@ -2,7 +2,6 @@
 
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::needless_pass_by_value,
     reason = "a test that cannot go on fails and says where; scenes are closures, given away"
 )]

@@ -362,16 +362,12 @@ fn of_two_tasks_that_ask_for_one_checkout_at_once_one_gets_it() {
         let engine = world.start().await;
         let repository = add_repository(&engine, world).await;
         let request = NewTask { start: false, ..in_place(&repository) };
-        let asking: Vec<_> = (0..8)
-            .map(|_| {
-                let (engine, request) = (engine.clone(), request.clone());
-                tokio::spawn(async move { engine.create_task(request).await.is_ok() })
-            })
-            .collect();
-        let mut served = 0;
-        for one in asking {
-            served += usize::from(one.await.unwrap());
+        let mut asking = tokio::task::JoinSet::new();
+        for _ in 0..8 {
+            let (engine, request) = (engine.clone(), request.clone());
+            asking.spawn(async move { engine.create_task(request).await.is_ok() });
         }
+        let served = asking.join_all().await.into_iter().filter(|is_served| *is_served).count();
         assert_eq!(served, 1);
         engine.shutdown().await;
     });
@@ -453,7 +449,7 @@ fn a_scratch_folder_goes_when_it_is_empty_and_waits_for_a_person_when_it_is_not(
         let (id, environment) = (view.summary.task.id.clone(), view.environment.unwrap().environment);
         let folder = PathBuf::from(&environment.workspace_path);
         assert_eq!(environment.kind(), Some(WorkspaceKind::Scratch));
-        assert_eq!(world.task_directories(), [folder.clone()]);
+        assert_eq!(world.task_directories(), std::slice::from_ref(&folder));
         write_file(&folder.join("notes/idea.txt"), "an idea\n");
         let job = close(&engine, &id, CloseAction::Delete).await;
         assert_eq!(job.state, CleanupState::NeedsDecision, "{job:#?}");
@@ -462,7 +458,8 @@ fn a_scratch_folder_goes_when_it_is_empty_and_waits_for_a_person_when_it_is_not(
             (StakeKind::Untracked, &vec!["notes".to_owned()])
         );
         assert_eq!(std::fs::read_to_string(folder.join("notes/idea.txt")).unwrap(), "an idea\n");
-        std::fs::remove_dir_all(folder.join("notes")).unwrap();
+        std::fs::remove_file(folder.join("notes/idea.txt")).unwrap();
+        std::fs::remove_dir(folder.join("notes")).unwrap();
         let job = engine.decide(job.id, Decision::Retry).await.unwrap();
         assert_eq!(crate::harness::wait_for_job(&engine, &job).await.state, CleanupState::Succeeded);
         assert!(!folder.exists());
