@@ -15,6 +15,7 @@ mod environment;
 mod error;
 mod event;
 mod process;
+mod script;
 
 pub use acp::{Agent, AgentLimits, start};
 pub use demo::{
@@ -26,3 +27,4 @@ pub use event::{AgentEvent, PermissionOption, PlanEntry, StopReason, ToolCallUpd
 pub use process::{
     AgentCommand, EXECUTION_VARIABLE, ExitReport, ProcessIdentity, end_execution, end_group, is_running,
 };
+pub use script::{ScriptEnd, ScriptLimits, run_script};

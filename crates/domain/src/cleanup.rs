@@ -283,6 +283,9 @@ pub struct SnapshotWorktree {
     /// The proof of its identity; none when the attempt died before it was known, or when another program made
     /// the worktree.
     pub origin: Option<WorktreeOrigin>,
+    /// What Freehold put there from the main checkout; it is no work.
+    #[serde(default)]
+    pub planted: Vec<crate::preparation::Planted>,
 }
 
 /// Before it was recorded, Freehold made every branch.

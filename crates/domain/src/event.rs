@@ -4,7 +4,7 @@
 //! grows with every commit, so a client that knows the last number it saw can ask for the rest.
 
 use crate::clock::Timestamp;
-use crate::id::{CleanupJobId, MessageId, RepositoryId, SessionId, TaskId, TurnId};
+use crate::id::{CleanupJobId, MessageId, RepositoryId, SessionId, SetupId, TaskId, TurnId};
 
 /// One stored event.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +80,15 @@ pub enum EventBody {
         session_id: SessionId,
         /// The message, whole as it is now.
         message: MessageBody,
+    },
+    /// A set-up or tear-down script printed something.
+    SetupOutput {
+        /// The task.
+        task_id: TaskId,
+        /// The run.
+        setup_id: SetupId,
+        /// The text.
+        text: String,
     },
     /// A cleanup job was made or went on.
     CleanupJobChanged {

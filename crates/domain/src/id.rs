@@ -102,6 +102,8 @@ ids! {
     WorktreeId("worktree"),
     /// Identifies one attempt to create a task's workspace.
     CreationId("creation attempt"),
+    /// Identifies one run of a set-up or tear-down script.
+    SetupId("set-up"),
     /// Identifies a session.
     SessionId("session"),
     /// Identifies a turn of a session.

@@ -469,6 +469,11 @@ pub(crate) struct LockedCommand {
 }
 
 impl LockedCommand {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command = self.command.env(name, value);
+        self
+    }
+
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.command = self.command.args(arguments);
         self

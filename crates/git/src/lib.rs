@@ -10,6 +10,7 @@
 
 mod branch;
 mod command;
+mod contents;
 mod diff;
 mod error;
 mod fetch;
@@ -17,6 +18,7 @@ mod head;
 mod index;
 mod lock;
 mod oid;
+mod plant;
 mod registration;
 mod removal;
 mod repository;
@@ -34,6 +36,7 @@ pub use fetch::RemoteRef;
 pub use head::HeadState;
 pub use lock::RepositoryLock;
 pub use oid::Oid;
+pub use plant::{PlantLimits, PlantRequest, PlantedFile, Planting};
 pub use removal::{
     Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Presence, RemovalError, RemovalOutcome,
     RemovalTarget, Remover,

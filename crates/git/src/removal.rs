@@ -119,6 +119,8 @@ pub struct RemovalTarget {
     pub never_exposed: bool,
     /// What a person agreed to lose, as it was found; it counts only as long as exactly that is found.
     pub accepted: Vec<Finding>,
+    /// What was put there from the main checkout; it is no work while it is as planted.
+    pub planted: Vec<crate::PlantedFile>,
 }
 
 impl RemovalTarget {

@@ -56,7 +56,7 @@ impl Git {
         found.canonicalize().map_err(GitError::io("opening", &found))
     }
 
-    fn is_bare(&self, common_dir: &Path) -> Result<bool, GitError> {
+    pub(crate) fn is_bare(&self, common_dir: &Path) -> Result<bool, GitError> {
         let command = self.read("looking at", common_dir).args(["rev-parse", "--is-bare-repository"]);
         Ok(command.stdout()?.starts_with(b"true"))
     }

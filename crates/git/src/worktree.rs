@@ -17,6 +17,13 @@ use crate::{Git, GitError, HeadState, Oid, failpoint, removal};
 /// Parallel checkout pays for large repositories; Git itself stays with one worker below a hundred files.
 const CHECKOUT_WORKERS: &str = "checkout.workers=4";
 
+/// Large files stay pointers: fetching all of them for every task takes minutes and disk, and a person can ask for
+/// them in the workspace. The settings hold for this command alone.
+const SKIP_FILTERS: [&str; 6] =
+    ["-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false"];
+/// The same for hooks that run Git LFS.
+const SKIP_SMUDGE: (&str, &str) = ("GIT_LFS_SKIP_SMUDGE", "1");
+
 /// A worktree to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreePlan {
@@ -227,6 +234,7 @@ impl Git {
         std::fs::create_dir_all(parent).map_err(GitError::io("making the folder", parent))?;
         let command = self.write("making a worktree of", &plan.repo, lock);
         // On an existing branch Git sets no upstream, so that a push never goes to the branch it started from.
+        let command = command.env(SKIP_SMUDGE.0, SKIP_SMUDGE.1).args(SKIP_FILTERS);
         let command = command.args(["-c", CHECKOUT_WORKERS, "worktree", "add", "--quiet", "--"]);
         let command = command.args([plan.path.as_os_str(), plan.branch.as_ref()]);
         command.run_within(self.hook_limit(), || is_checked_out(common_dir, &plan.path))

@@ -3,8 +3,8 @@
 //! Placeholders are `$1`, `$2`, … in the order of their first appearance, because SQLite numbers them so.
 //! What one engine alone understands stands in a mark, `/*pg FOR UPDATE*/` or `/*sqlite …*/`.
 
-use crate::{agent, cleanup, creation, environment, event, message, node, repository, schema, seal, session};
-use crate::{task, upgrade, workflow, workspace};
+use crate::{agent, cleanup, creation, environment, event, message, node, port_block, preparation};
+use crate::{repository, repository_settings, schema, seal, session, setup, task, upgrade, workflow, workspace};
 
 /// One SQL statement.
 #[derive(Debug, Clone, Copy)]
@@ -39,10 +39,14 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Statement> {
         event::STATEMENTS,
         message::STATEMENTS,
         node::STATEMENTS,
+        port_block::STATEMENTS,
+        preparation::STATEMENTS,
         repository::STATEMENTS,
         seal::STATEMENTS,
+        repository_settings::STATEMENTS,
         schema::STATEMENTS,
         session::STATEMENTS,
+        setup::STATEMENTS,
         task::STATEMENTS,
         task::list::STATEMENTS,
         task::visitor::STATEMENTS,

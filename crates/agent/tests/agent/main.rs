@@ -5,6 +5,7 @@ mod bad_agents;
 mod endings;
 mod foreign_agents;
 mod permissions;
+mod scripts;
 mod support;
 mod sweeping;
 mod turns;

@@ -164,6 +164,7 @@ impl Engine {
             branch_policy: if removes { BranchPolicy::RemoveIfFoundElsewhere } else { BranchPolicy::Keep },
             never_exposed: has_failed && !is_restored,
             accepted: accepted.filter_map(finding_of).collect(),
+            planted: Vec::new(),
         })
     }
 

@@ -148,7 +148,7 @@ fn judge(
     if look.assessment.presence == Presence::Present {
         let looked = match (&look.registration, &target.base) {
             (Some(registration), _) if !target.never_exposed => {
-                checkout::findings(git, &target.path, &registration.dir)
+                checkout::findings(git, target, &registration.dir)
             }
             (_, Some(base)) => checkout::half_made_findings(git, &target.path, common_dir, base),
             (_, None) => {

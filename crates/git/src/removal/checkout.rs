@@ -8,18 +8,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::survey::{is_disposable, precious_files, survey};
-use super::{Finding, FindingKind};
+use super::{Finding, FindingKind, RemovalTarget};
 use crate::command::{GitCommand, path_from_bytes};
 use crate::index::ScratchIndex;
 use crate::status::{self, Entry, EntryKind, Ignored};
-use crate::{Git, GitError, Oid};
+use crate::{Git, GitError, Oid, PlantedFile};
 
 /// Settings that would make Git look less closely at a file.
 const CLOSE_LOOK: [&str; 6] =
     ["-c", "core.checkStat=default", "-c", "core.trustctime=true", "-c", "core.ignoreStat=false"];
 
 /// Looks at a complete worktree.
-pub(super) fn findings(git: &Git, worktree: &Path, git_dir: &Path) -> Result<Vec<Finding>, GitError> {
+pub(super) fn findings(git: &Git, target: &RemovalTarget, git_dir: &Path) -> Result<Vec<Finding>, GitError> {
+    let worktree = target.path.as_path();
     let command = git.read("reading the status of", worktree).args(CLOSE_LOOK);
     let mut entries = status::list(command, Ignored::Listed)?;
     entries.extend(hidden_changes(git, worktree, git_dir)?);
@@ -31,7 +32,7 @@ pub(super) fn findings(git: &Git, worktree: &Path, git_dir: &Path) -> Result<Vec
         let detail = "Files have changes that are not committed.";
         findings.push(Finding::new(FindingKind::Uncommitted, changed, detail));
     }
-    findings.extend(files_outside(worktree, &entries)?);
+    findings.extend(files_outside(worktree, &entries, &target.planted)?);
     findings.extend(nested(git, worktree)?);
     Ok(findings)
 }
@@ -69,7 +70,7 @@ pub(super) fn half_made_findings(
         let detail = "Files differ from the commit that was being checked out.";
         findings.push(Finding::new(FindingKind::Uncommitted, changed, detail));
     }
-    findings.extend(files_outside(worktree, &entries)?);
+    findings.extend(files_outside(worktree, &entries, &[])?);
     findings.extend(nested(git, worktree)?);
     Ok(findings)
 }
@@ -134,17 +135,26 @@ fn hidden_changes(git: &Git, worktree: &Path, git_dir: &Path) -> Result<Vec<Entr
     Ok(entries.into_iter().filter(is_hidden).collect())
 }
 
-/// Untracked files, and ignored ones that no build makes again.
-fn files_outside(worktree: &Path, entries: &[Entry]) -> Result<Vec<Finding>, GitError> {
+/// Untracked files, and ignored ones that no build makes again. What Freehold put there is neither while it is
+/// as planted.
+fn files_outside(
+    worktree: &Path,
+    entries: &[Entry],
+    planted: &[PlantedFile],
+) -> Result<Vec<Finding>, GitError> {
+    let is_planted =
+        |path: &Path| planted.iter().any(|planted| planted.path == path && planted.is_untouched(worktree));
     let mut untracked = Vec::new();
     let mut ignored: Vec<PathBuf> = Vec::new();
     for entry in entries {
         match entry.kind {
+            EntryKind::Untracked if is_planted(&path_from_bytes(&entry.path)) => {}
             EntryKind::Untracked => untracked.push(entry.shown()),
             EntryKind::Ignored => ignored.extend(precious_of(worktree, &entry.path)?),
             EntryKind::Changed { .. } | EntryKind::Unmerged => {}
         }
     }
+    ignored.retain(|path| !is_planted(path));
     let mut findings = Vec::new();
     if !untracked.is_empty() {
         let detail = "Files are not tracked by Git and exist nowhere else.";

@@ -79,6 +79,7 @@ pub(crate) fn undo_creation(
         },
         never_exposed: true,
         accepted: Vec::new(),
+        planted: Vec::new(),
     };
     remove(git, &target, None, lock)
 }

@@ -28,6 +28,7 @@ fn attempted(world: &World) -> RemovalTarget {
         branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
         never_exposed: true,
         accepted: Vec::new(),
+        planted: Vec::new(),
     }
 }
 
@@ -119,6 +120,7 @@ fn inherited(repo: PathBuf, root: &Path) -> RemovalTarget {
         branch_policy: BranchPolicy::Keep,
         never_exposed: false,
         accepted: Vec::new(),
+        planted: Vec::new(),
     }
 }
 
@@ -184,6 +186,7 @@ fn part_removes() {
         branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
         never_exposed: false,
         accepted: Vec::new(),
+        planted: Vec::new(),
     };
     Remover::new(git).remove(&target).unwrap();
 }

@@ -24,6 +24,7 @@ impl Attempt {
             expected: None,
             never_exposed: true,
             accepted: Vec::new(),
+            planted: Vec::new(),
             branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
             ..world.target("a", &identity)
         };

@@ -71,6 +71,7 @@ impl World {
             branch_policy: BranchPolicy::Keep,
             never_exposed: false,
             accepted: Vec::new(),
+            planted: Vec::new(),
         }
     }
 

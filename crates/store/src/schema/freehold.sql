@@ -184,6 +184,59 @@ CREATE TABLE task_environment_repo_origins (
     warning TEXT NOT NULL DEFAULT ''
 );
 
+-- What a person set for the workspaces of a repository.
+CREATE TABLE repository_settings (
+    repository_id TEXT NOT NULL PRIMARY KEY REFERENCES repositories (id) ON DELETE CASCADE,
+    copy_globs TEXT NOT NULL DEFAULT '[]',
+    links TEXT NOT NULL DEFAULT '[]',
+    setup_script TEXT NOT NULL DEFAULT '',
+    teardown_script TEXT NOT NULL DEFAULT '',
+    submodules TEXT NOT NULL DEFAULT 'off',
+    updated_at TIMESTAMP NOT NULL
+);
+
+-- Scripts of repositories that a person allowed to run, by what they contain.
+CREATE TABLE trusted_scripts (
+    repository_id TEXT NOT NULL REFERENCES repositories (id) ON DELETE CASCADE,
+    content_hash TEXT NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (repository_id, content_hash)
+);
+
+-- What a worktree got besides its tracked files; stored as pending together with its owner.
+CREATE TABLE workspace_preparations (
+    environment_repo_id TEXT NOT NULL PRIMARY KEY REFERENCES task_environment_repos (id) ON DELETE CASCADE,
+    is_done INTEGER NOT NULL DEFAULT 0,
+    report TEXT NOT NULL DEFAULT '{}',
+    updated_at TIMESTAMP NOT NULL
+);
+
+CREATE TABLE workspace_setups (
+    id TEXT NOT NULL PRIMARY KEY,
+    environment_repo_id TEXT NOT NULL REFERENCES task_environment_repos (id) ON DELETE CASCADE,
+    node_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL,
+    exit_code TEXT NOT NULL DEFAULT '',
+    output TEXT NOT NULL DEFAULT '',
+    created_at TIMESTAMP NOT NULL,
+    started_at TIMESTAMP,
+    finished_at TIMESTAMP
+);
+CREATE INDEX idx_workspace_setups_repo ON workspace_setups (environment_repo_id, created_at);
+CREATE INDEX idx_workspace_setups_unfinished ON workspace_setups (node_id)
+    WHERE state = 'pending' OR state = 'running';
+
+-- Ports of one machine, reserved for one workspace; of two servers that take the same block one fails.
+CREATE TABLE port_blocks (
+    node_id TEXT NOT NULL,
+    first_port INTEGER NOT NULL,
+    port_count INTEGER NOT NULL,
+    environment_id TEXT NOT NULL UNIQUE REFERENCES task_environments (id) ON DELETE CASCADE,
+    created_at TIMESTAMP NOT NULL,
+    PRIMARY KEY (node_id, first_port)
+);
+
 -- No foreign key: what an attempt made outlives the task's row.
 CREATE TABLE workspace_creations (
     id TEXT NOT NULL PRIMARY KEY,
