@@ -424,7 +424,9 @@ fn take_inventory(
             continue;
         };
         let repository_path = store::repository::find_path(tx, &repo.repository_id)?.unwrap_or_default();
+        let preparation = store::preparation::find(tx, &repo.id)?.unwrap_or_default();
         snapshot.worktrees.push(SnapshotWorktree {
+            planted: preparation.planted,
             environment_repo_id: Some(repo.id),
             worktree_id,
             repository_id: repo.repository_id,

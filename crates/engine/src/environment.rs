@@ -25,6 +25,7 @@ use freehold_domain::environment::{
 };
 use freehold_domain::event::EventBody;
 use freehold_domain::id::{CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, TaskId};
+use freehold_domain::preparation::{PortBlock, Preparation, Setup};
 use freehold_domain::repository::{Repository, TaskRepository, WorkStart};
 use freehold_domain::task::Task;
 use freehold_git::{BranchUse, MadeWorktree, WorktreePlan};
@@ -42,6 +43,13 @@ pub struct EnvironmentView {
     pub environment: TaskEnvironment,
     /// Its repositories, in order, each with its name.
     pub repos: Vec<(EnvironmentRepo, String)>,
+    /// What the worktrees got besides their tracked files, in the order of the repositories; none while it is not
+    /// recorded.
+    pub preparations: Vec<Option<Preparation>>,
+    /// The runs of scripts, oldest first.
+    pub setups: Vec<Setup>,
+    /// The ports that are reserved for it.
+    pub ports: Option<PortBlock>,
 }
 
 pub(crate) fn read_view(tx: &mut Tx<'_>, task_id: &TaskId) -> Result<Option<EnvironmentView>, StoreError> {
@@ -52,7 +60,11 @@ pub(crate) fn read_view(tx: &mut Tx<'_>, task_id: &TaskId) -> Result<Option<Envi
         let name = repository.map_or_else(|| repo.repository_id.to_string(), |repository| repository.name);
         repos.push((repo, name));
     }
-    Ok(Some(EnvironmentView { environment, repos }))
+    let preparations = repos.iter().map(|(repo, _)| store::preparation::find(tx, &repo.id));
+    let preparations = preparations.collect::<Result<Vec<_>, _>>()?;
+    let setups = store::setup::list(tx, &environment.id)?;
+    let ports = store::port_block::find(tx, &environment.id)?;
+    Ok(Some(EnvironmentView { environment, repos, preparations, setups, ports }))
 }
 
 /// Makes the directory under which all workspaces are.
@@ -81,8 +93,15 @@ impl Engine {
     pub(crate) async fn require_environment(&self, task_id: &TaskId) -> Result<TaskEnvironment, EngineError> {
         let _turn = self.inner.launches.one_at_a_time(task_id).await;
         match self.environment_of(task_id.clone()).await? {
-            Some((environment, _)) => Ok(environment),
-            None => self.materialise(task_id).await,
+            Some((environment, _)) => {
+                self.prepare_environment(&environment).await?;
+                Ok(environment)
+            }
+            None => {
+                let environment = self.materialise(task_id).await?;
+                self.prepare_environment(&environment).await?;
+                Ok(environment)
+            }
         }
     }
 
@@ -283,6 +302,10 @@ fn store_ready(
     now: Timestamp,
 ) -> Result<(), EngineError> {
     store::environment::insert_ready(tx, environment, repos)?;
+    // Nothing is put into a checkout of a person: it has no worktree id.
+    for repo in repos.iter().filter(|repo| repo.worktree_id.is_some()) {
+        store::preparation::insert_pending(tx, &repo.id, now)?;
+    }
     store::session::set_environment(tx, &environment.task_id, &environment.id, now)?;
     if let Some(id) = creation {
         store::creation::delete(tx, id)?;

@@ -133,6 +133,18 @@ pub enum EngineError {
         /// The task.
         task_id: TaskId,
     },
+    /// Nothing is to be run in the task's workspace.
+    #[error("no repository of task {task_id} has a set-up script")]
+    NoSetup {
+        /// The task.
+        task_id: TaskId,
+    },
+    /// The scripts of the task run or wait already.
+    #[error("the set-up of task {task_id} is running")]
+    SetupRunning {
+        /// The task.
+        task_id: TaskId,
+    },
     /// The recorded workspace is not on disk.
     #[error("the workspace of task {task_id} is not at {path} any more")]
     WorkspaceMissing {
@@ -319,6 +331,8 @@ impl EngineError {
             | Self::NoTurn { .. }
             | Self::PermissionClosed { .. }
             | Self::NoWorkspace { .. }
+            | Self::NoSetup { .. }
+            | Self::SetupRunning { .. }
             | Self::WorkspaceMissing { .. }
             | Self::AgentExists { .. }
             | Self::AgentWithoutCommand { .. }
@@ -360,6 +374,8 @@ impl EngineError {
             Self::NoTurn { .. } => "no_turn",
             Self::PermissionClosed { .. } => "permission_closed",
             Self::NoWorkspace { .. } => "no_workspace",
+            Self::NoSetup { .. } => "no_setup",
+            Self::SetupRunning { .. } => "setup_running",
             Self::WorkspaceMissing { .. } => "workspace_missing",
             Self::AgentExists { .. } => "agent_exists",
             Self::AgentWithoutCommand { .. } => "agent_without_command",
@@ -402,6 +418,8 @@ impl EngineError {
             Self::Barrier { .. } => "wait until the cleanup job ends, or decide it",
             Self::SessionBusy { .. } => "stop the turn, or open another session of the task",
             Self::NoWorkspace { .. } => "start the task to make its workspace",
+            Self::NoSetup { .. } => "set one: freehold repo set REPO --setup FILE",
+            Self::SetupRunning { .. } => "wait until it ends; `freehold task show TASK` tells",
             Self::WorkspaceMissing { .. } => "put the directory back, or archive the task and make a new one",
             Self::AtStake { .. } => {
                 "consent to a seal, from which it can be brought back, or commit the work"
@@ -445,6 +463,8 @@ impl EngineError {
             | Self::SealedElsewhere { task_id, .. }
             | Self::Barrier { task_id, .. }
             | Self::NoWorkspace { task_id }
+            | Self::NoSetup { task_id }
+            | Self::SetupRunning { task_id }
             | Self::WorkspaceMissing { task_id, .. } => task_id.to_string(),
             Self::SessionBusy { session_id, .. }
             | Self::NoTurn { session_id }

@@ -67,6 +67,7 @@ impl Engine {
 
     async fn try_launch(&self, task_id: &TaskId) -> Result<(), EngineError> {
         self.require_environment(task_id).await?;
+        self.run_waiting_setups(task_id).await?;
         crate::failpoint!("engine.launch.ready");
         let id = task_id.clone();
         let read = self.inner.store.read(move |tx| {

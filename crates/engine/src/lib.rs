@@ -16,6 +16,7 @@ pub mod environment;
 pub mod error;
 pub mod events;
 pub mod repository;
+pub mod repository_settings;
 pub mod review;
 pub mod session;
 pub mod system;
@@ -24,6 +25,8 @@ pub mod trash;
 pub mod workspace;
 
 mod launch;
+mod preparation;
+mod setup;
 mod worker;
 
 use std::path::PathBuf;
@@ -72,6 +75,7 @@ pub(crate) struct Inner {
     pub(crate) options: EngineOptions,
     pub(crate) sessions: session::live::LiveSessions,
     pub(crate) launches: launch::Launches,
+    pub(crate) setups: setup::RunningSetups,
     /// Wakes the cleanup worker.
     pub(crate) cleanup_wake: Notify,
     /// Owns every future that outlives a request.
@@ -101,6 +105,7 @@ impl Engine {
                 options,
                 sessions: session::live::LiveSessions::default(),
                 launches: launch::Launches::default(),
+                setups: setup::RunningSetups::default(),
                 cleanup_wake: Notify::new(),
                 tracker: TaskTracker::new(),
                 shutdown: CancellationToken::new(),
@@ -110,6 +115,7 @@ impl Engine {
         workspace::ensure_default(&engine).await?;
         session::reconcile::interrupt_orphaned_sessions(&engine).await?;
         environment::reconcile::settle_unfinished_creations(&engine).await?;
+        setup::interrupt_orphaned_setups(&engine).await?;
         cleanup::settle_unactivated_jobs(&engine).await?;
         let worker = worker::CleanupWorker::new(engine.clone(), remover);
         engine.own(worker.run());

@@ -282,9 +282,10 @@ impl Engine {
         Ok(read.await?)
     }
 
-    /// Ends the agents of every session of a task.
+    /// Ends the scripts of a task and the agents of its sessions.
     pub(crate) async fn stop_sessions_of(&self, task_id: &TaskId) -> Result<(), EngineError> {
         let id = task_id.clone();
+        self.inner.setups.stop(task_id).await;
         let sessions = self.inner.store.read(move |tx| store::session::list_by_task(tx, &id)).await?;
         for session in sessions {
             self.inner.sessions.stop(&session.id).await;

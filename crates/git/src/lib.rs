@@ -26,6 +26,7 @@ mod seal;
 mod standing;
 mod status;
 mod watch;
+mod submodule;
 mod worktree;
 
 pub use branch::{Branch, ExistingBranch, StartPoint};

@@ -108,6 +108,8 @@ impl Engine {
             Err(stakes) => return Ok(Attempt::AtStake(stakes)),
         };
         crate::failpoint!("engine.cleanup.sealed");
+        // What a script changes now is found changed at the removal, and sealed too at the next attempt.
+        self.run_teardown(&job.task_id, resources).await?;
         for (looked, sealed) in looked.iter().zip(sealed) {
             if let Some(stakes) = self.remove(claimed, looked, sealed, remover.clone()).await? {
                 return Ok(Attempt::AtStake(stakes));
@@ -225,6 +227,7 @@ fn give_back_rows(
     }
     if let Some(id) = &resources.environment_id {
         store::environment::set_status(tx, id, EnvironmentStatus::Stopped, now)?;
+        store::port_block::free(tx, id)?;
     }
     if job.trigger.deletes_task() {
         // The row may be gone: a job outlives it.

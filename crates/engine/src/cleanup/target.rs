@@ -6,8 +6,10 @@ use std::time::Duration;
 use freehold_domain::cleanup::{
     CleanupJob, CleanupTrigger, ResourceSnapshot, SnapshotWorktree, Stake, StakeKind,
 };
+use freehold_domain::preparation::Planted;
 use freehold_git::{
-    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Presence, RemovalTarget, Remover,
+    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, PlantedFile, Presence, RemovalTarget,
+    Remover,
 };
 use freehold_store as store;
 
@@ -164,7 +166,7 @@ impl Engine {
             branch_policy: if removes { BranchPolicy::RemoveIfFoundElsewhere } else { BranchPolicy::Keep },
             never_exposed: has_failed && !is_restored,
             accepted: accepted.filter_map(finding_of).collect(),
-            planted: Vec::new(),
+            planted: worktree.planted.iter().map(planted_file).collect(),
         })
     }
 
@@ -198,6 +200,11 @@ pub(super) fn stakes_of(path: &str, findings: Vec<Finding>) -> impl Iterator<Ite
         total: finding.total,
         detail: finding.detail,
     })
+}
+
+fn planted_file(planted: &Planted) -> PlantedFile {
+    let Planted { path, source, is_link } = planted;
+    PlantedFile { path: PathBuf::from(path), source: PathBuf::from(source), is_link: *is_link }
 }
 
 /// What could not be found out is never taken for clean.

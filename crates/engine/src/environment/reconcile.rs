@@ -70,5 +70,6 @@ pub(super) fn snapshot_of_plan(planned: &PlannedWorktree, is_made: bool) -> Snap
         branch_made,
         base_commit: planned.base_commit.clone(),
         origin: None,
+        planted: Vec::new(),
     }
 }

@@ -183,6 +183,9 @@ impl Engine {
         let (profile, cwd) = self.agent_and_directory(session).await?;
         let execution_id = self.record_execution(session).await?;
         let mut command = self.agent_command(&profile, Path::new(&cwd));
+        for (name, value) in self.workspace_variables(session).await? {
+            command.env.entry(name).or_insert(value);
+        }
         command.env.insert(EXECUTION_VARIABLE.into(), execution_id.to_string());
         let limits = AgentLimits {
             handshake_ms: self.inner.options.agent_handshake_ms,

@@ -12,5 +12,6 @@ mod creation;
 mod harness;
 mod inherited;
 mod reopening;
+mod preparation;
 mod session;
 mod starts;
