@@ -12,6 +12,7 @@ use crate::BASE_PATH;
 use crate::agent::{AddAgentProfile, AgentProfile};
 use crate::cleanup::{CleanupDecision, CleanupJob, CleanupQuery, CloseOptions, CloseQuery, CloseReport};
 use crate::error::ErrorBody;
+use crate::preparation::{RepositoryDetail, TrustScript, UpdateRepository};
 use crate::repository::{AddRepository, Branch, Repository, RepositoryAdded};
 use crate::session::{
     MessagePage, MessageQuery, NewSession, PermissionAnswer, Prompt, Session, SessionDeleted,
@@ -105,6 +106,25 @@ impl Client {
         self.send(Method::POST, "/repositories", request)
     }
 
+    /// Reads a repository with what is set for its workspaces.
+    pub fn repository(&self, id: &str) -> Result<RepositoryDetail, ClientError> {
+        self.get(&format!("/repositories/{}", escape(id)))
+    }
+
+    /// Changes what is set for the workspaces of a repository.
+    pub fn update_repository(
+        &self,
+        id: &str,
+        request: &UpdateRepository,
+    ) -> Result<RepositoryDetail, ClientError> {
+        self.send(Method::PATCH, &format!("/repositories/{}", escape(id)), request)
+    }
+
+    /// Trusts a script that a repository names itself.
+    pub fn trust_script(&self, id: &str, request: &TrustScript) -> Result<RepositoryDetail, ClientError> {
+        self.send(Method::POST, &format!("/repositories/{}/trust", escape(id)), request)
+    }
+
     /// Lists the branches of a repository.
     pub fn branches(&self, repository_id: &str) -> Result<Vec<Branch>, ClientError> {
         self.get(&format!("/repositories/{}/branches", escape(repository_id)))
@@ -143,6 +163,11 @@ impl Client {
     /// Makes a task's workspace and opens its first session.
     pub fn start_task(&self, id: &str) -> Result<TaskDetail, ClientError> {
         self.post(&format!("/tasks/{}/start", escape(id)))
+    }
+
+    /// Runs the set-up scripts of a task again.
+    pub fn repeat_setup(&self, id: &str) -> Result<TaskDetail, ClientError> {
+        self.post(&format!("/tasks/{}/setup", escape(id)))
     }
 
     /// Archives a task.

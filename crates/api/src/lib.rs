@@ -8,6 +8,7 @@ pub mod cleanup;
 pub mod client;
 pub mod error;
 pub mod live;
+pub mod preparation;
 pub mod repository;
 pub mod session;
 pub mod task;

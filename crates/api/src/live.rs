@@ -124,6 +124,15 @@ pub enum EventBody {
         /// The message as it is now.
         message: Message,
     },
+    /// A set-up or tear-down script printed something.
+    SetupOutput {
+        /// The task.
+        task_id: String,
+        /// The run.
+        setup_id: String,
+        /// The text.
+        text: String,
+    },
     /// A cleanup job was made or went on.
     CleanupJobChanged {
         /// The task; it may be gone.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::cleanup::CleanupJob;
+use crate::preparation::{PortBlock, Preparation, Setup};
 use crate::session::Session;
 
 /// A task as a board or list shows it.
@@ -102,6 +103,10 @@ pub struct Environment {
     pub workspace_path: String,
     /// Its repositories, in order.
     pub repositories: Vec<EnvironmentRepo>,
+    /// The runs of set-up and tear-down scripts, oldest first.
+    pub setups: Vec<Setup>,
+    /// The ports that are reserved for it.
+    pub ports: Option<PortBlock>,
 }
 
 /// One repository of an environment.
@@ -127,6 +132,8 @@ pub struct EnvironmentRepo {
     pub warning: String,
     /// `active`, `merged` or `deleted`.
     pub status: String,
+    /// What the worktree got besides its tracked files, once that is done.
+    pub preparation: Option<Preparation>,
 }
 
 /// Asks for a new task.

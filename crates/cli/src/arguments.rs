@@ -1,6 +1,7 @@
 //! The command line: every command, argument and help text.
 
 mod cleanup;
+mod repo;
 mod session;
 mod task;
 mod trash;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use cleanup::CleanupCommand;
+pub(crate) use repo::{SetRepository, TrustRepository};
 pub(crate) use session::{DeleteSession, SendPrompt, SessionCommand, StartSession};
 pub(crate) use task::{CloseTask, NewTask, ReopenTask, StartPoint, StartTask, TaskCommand, TaskDiff};
 pub(crate) use trash::{SealedDiff, TrashCommand};
@@ -185,6 +187,15 @@ pub(crate) enum RepoCommand {
     },
     /// List the registered repositories
     List,
+    /// Show a repository with what is set for its workspaces
+    Show {
+        /// The repository by name, id or path
+        repo: String,
+    },
+    /// Set what new workspaces of a repository get
+    Set(SetRepository),
+    /// Trust the scripts in `.freehold` of a repository, by what they contain
+    Trust(TrustRepository),
 }
 
 /// Register and list agents.

@@ -125,7 +125,12 @@ impl Git {
             return Ok(());
         }
         let ignored = self.ignored_of(&request.source, &wanted)?;
-        let acceptable = self.ignored_of(&request.worktree, &ignored)?;
+        // Git refuses to say anything about a path behind a link.
+        let is_reachable = |path: &&Vec<u8>| {
+            copy::first_link(&request.worktree, &path_from_bytes(path)).is_none()
+        };
+        let reachable: Vec<Vec<u8>> = ignored.iter().filter(is_reachable).cloned().collect();
+        let acceptable = self.ignored_of(&request.worktree, &reachable)?;
         let mut copied = 0;
         for path in ignored {
             let shown = path_from_bytes(&path);
@@ -134,6 +139,8 @@ impl Git {
             }
             if path.ends_with(b"/") {
                 planting.skip(&shown, "it is a repository of its own");
+            } else if reachable.binary_search(&path).is_err() {
+                planting.skip(&shown, "a link is on the way to it in the worktree");
             } else if acceptable.binary_search(&path).is_err() {
                 planting.skip(&shown, "Git does not ignore it on this branch");
             } else if copied >= request.limits.files {

@@ -7,6 +7,7 @@
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::branch::existing::checkout_named_in;
 use crate::command::{commit_of, path_from_bytes};
@@ -23,6 +24,10 @@ const SKIP_FILTERS: [&str; 6] =
     ["-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false"];
 /// The same for hooks that run Git LFS.
 const SKIP_SMUDGE: (&str, &str) = ("GIT_LFS_SKIP_SMUDGE", "1");
+
+/// How often, and after what pause, the list of worktrees is looked at while another git writes to it.
+const LOOKS: u32 = 50;
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A worktree to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,14 +186,32 @@ impl Git {
     pub fn list_worktrees(&self, repo: &Path) -> Result<Vec<ListedWorktree>, GitError> {
         let common_dir = self.common_dir(repo)?;
         let registrations = registration::list(&common_dir)?;
-        let command = self.read("listing the worktrees of", repo).args(["worktree", "list", "--porcelain"]);
-        // Before 2.36 Git ended lines with line breaks only, and paths with line breaks could not be told.
-        let has_nul = self.is_at_least(2, 36);
-        let (command, end) = if has_nul { (command.arg("-z"), b'\0') } else { (command, b'\n') };
-        let listed = command.stdout()?;
+        let (listed, end) = self.worktree_records(repo)?;
         let lines: Vec<&[u8]> = listed.split(|byte| *byte == end).collect();
         let records = lines.split(|line| line.is_empty()).filter(|record| !record.is_empty());
         Ok(records.map(|record| parse_record(record, &registrations)).collect())
+    }
+
+    /// What Git prints about all checkouts, and what ends a line of it. Git fails when it looks at a registration
+    /// that another git is just writing; then it looks again.
+    fn worktree_records(&self, repo: &Path) -> Result<(Vec<u8>, u8), GitError> {
+        // Before 2.36 Git ended lines with line breaks only, and paths with line breaks could not be told.
+        let has_nul = self.is_at_least(2, 36);
+        let mut looks = 0;
+        loop {
+            let command =
+                self.read("listing the worktrees of", repo).args(["worktree", "list", "--porcelain"]);
+            let (command, end) = if has_nul { (command.arg("-z"), b'\0') } else { (command, b'\n') };
+            looks += 1;
+            match command.stdout() {
+                Err(GitError::Failed { message, .. })
+                    if looks < LOOKS && message.contains("/worktrees/") && message.contains("failed to read") =>
+                {
+                    std::thread::sleep(LOOK_PAUSE);
+                }
+                listed => return Ok((listed?, end)),
+            }
+        }
     }
 
     /// Makes the branch, or fails when it exists: decided by Git, in one step.

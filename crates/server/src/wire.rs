@@ -1,5 +1,7 @@
 //! From the domain's shapes to the wire's.
 
+pub(crate) mod preparation;
+
 use freehold_api as api;
 use freehold_domain::agent::AgentProfile;
 use freehold_domain::cleanup::{CleanupJob, Stake};
@@ -119,11 +121,21 @@ fn environment(view: EnvironmentView) -> api::task::Environment {
         kind: view.environment.executor_type,
         status: view.environment.status.to_string(),
         workspace_path: view.environment.workspace_path,
-        repositories: view.repos.into_iter().map(environment_repo).collect(),
+        repositories: view
+            .repos
+            .into_iter()
+            .zip(view.preparations)
+            .map(|(repo, preparation)| environment_repo(repo, preparation.map(preparation::preparation)))
+            .collect(),
+        setups: view.setups.into_iter().map(preparation::setup).collect(),
+        ports: view.ports.map(|ports| preparation::port_block(&ports)),
     }
 }
 
-fn environment_repo((repo, repository_name): (EnvironmentRepo, String)) -> api::task::EnvironmentRepo {
+fn environment_repo(
+    (repo, repository_name): (EnvironmentRepo, String),
+    preparation: Option<api::preparation::Preparation>,
+) -> api::task::EnvironmentRepo {
     let branch_made = repo.origin.as_ref().is_some_and(|origin| origin.branch_made);
     let (base_branch, base_commit, warning) = repo
         .origin
@@ -139,6 +151,7 @@ fn environment_repo((repo, repository_name): (EnvironmentRepo, String)) -> api::
         base_commit,
         branch_made,
         warning,
+        preparation,
         status: repo.status.to_string(),
     }
 }
@@ -356,6 +369,9 @@ fn event_body(body: EventBody) -> api::live::EventBody {
             session_id: session_id.into(),
             message: body_of(message),
         },
+        EventBody::SetupOutput { task_id, setup_id, text } => {
+            Wire::SetupOutput { task_id: task_id.into(), setup_id: setup_id.into(), text }
+        }
         EventBody::CleanupJobChanged { task_id, job_id } => {
             Wire::CleanupJobChanged { task_id: task_id.into(), job_id: job_id.into() }
         }

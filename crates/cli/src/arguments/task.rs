@@ -18,6 +18,11 @@ pub(crate) enum TaskCommand {
     },
     /// Make the workspace and start a first session
     Start(StartTask),
+    /// Run the set-up scripts of a task's repositories again
+    Setup {
+        /// The task
+        task: String,
+    },
     /// Show what changed since the task's base commit
     Diff(TaskDiff),
     /// Put a task away: its workspace is sealed and given back; branches stay

@@ -1,5 +1,7 @@
 //! `freehold repo`: registers and lists repositories.
 
+mod settings;
+
 use std::path::Path;
 
 use freehold_api::repository::{AddRepository, Repository};
@@ -7,6 +9,7 @@ use freehold_api::repository::{AddRepository, Repository};
 use crate::arguments::RepoCommand;
 use crate::connection::Connection;
 use crate::failure::Failure;
+use crate::lookup;
 use crate::output::{Output, short, table};
 
 /// Carries out the command.
@@ -17,6 +20,13 @@ pub(crate) fn run(connection: &Connection, command: RepoCommand, output: Output)
             let repositories = connection.client.repositories()?;
             output.answer(&repositories, || listed(&repositories))
         }
+        RepoCommand::Show { repo } => {
+            let id = lookup::repository(&connection.client, &repo)?.id;
+            let detail = connection.client.repository(&id)?;
+            output.answer(&detail, || settings::shown(&detail))
+        }
+        RepoCommand::Set(arguments) => settings::set(connection, &arguments, output),
+        RepoCommand::Trust(arguments) => settings::trust(connection, &arguments, output),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod close;
 pub(super) mod diff;
+mod preparation;
 pub(super) mod reopen;
 mod start;
 
@@ -29,6 +30,11 @@ pub(crate) fn run(connection: &Connection, command: TaskCommand, output: Output)
             output.answer(&detail, || shown(&detail, output))
         }
         TaskCommand::Start(arguments) => start(connection, &arguments, output),
+        TaskCommand::Setup { task } => {
+            let detail = connection.client.repeat_setup(&lookup::task(&connection.client, &task)?)?;
+            let detail = preparation::until_set_up(connection, detail)?;
+            output.answer(&detail, || shown(&detail, output))
+        }
         TaskCommand::Diff(arguments) => diff::run(connection, &arguments, output),
         TaskCommand::Archive(arguments) => close::run(connection, close::Action::Archive, &arguments, output),
         TaskCommand::Unarchive(arguments) => {
@@ -145,7 +151,9 @@ fn shown(detail: &TaskDetail, output: Output) -> String {
         for repo in &environment.repositories {
             line(&repo.repository_name, &start::branch_text(repo));
             line("warning", &repo.warning);
+            preparation::lines(repo, &mut line);
         }
+        preparation::environment_lines(environment, &mut line);
     }
     for session in &detail.sessions {
         let primary = if session.is_primary { ", primary" } else { "" };

@@ -6,10 +6,12 @@ use std::process::Command;
 
 use freehold_domain::cleanup::CleanupState;
 use freehold_domain::id::TaskId;
+use freehold_domain::preparation::SetupState;
 use freehold_domain::session::SessionState;
 use freehold_engine::Engine;
 use freehold_engine::cleanup::CloseAction;
 use freehold_engine::environment::reopen::Reopening;
+use freehold_engine::repository_settings::SettingsUpdate;
 use freehold_engine::task::TaskListQuery;
 
 use crate::harness::{
@@ -17,7 +19,7 @@ use crate::harness::{
     whole, worktree_of,
 };
 
-const CREATION: [&str; 9] = [
+const CREATION: [&str; 11] = [
     "engine.task.stored",
     "engine.creation.planned",
     "engine.creation.materialising",
@@ -25,6 +27,8 @@ const CREATION: [&str; 9] = [
     "git.worktree.after_add",
     "engine.creation.added",
     "engine.creation.persisted",
+    "engine.preparation.planted",
+    "engine.preparation.stored",
     "engine.launch.ready",
     "engine.session.stored",
 ];
@@ -121,6 +125,32 @@ async fn create_with_crash(world: &World, failpoint: &str) {
     assert_eq!(world.worktrees(), [worktree_of(&view).display().to_string()], "{failpoint}");
     assert_eq!((world.branches().len(), world.task_directories().len()), (1, 1), "{failpoint}");
     engine.shutdown().await;
+}
+
+#[test]
+fn a_script_that_a_crash_cut_short_is_marked_and_the_task_goes_on() {
+    on_both_engines(async |world: &World| {
+        let engine = world.start().await;
+        let repository = add_repository(&engine, world).await;
+        let setup = Some("echo ready".to_owned());
+        let update = SettingsUpdate { setup, ..SettingsUpdate::default() };
+        engine.update_repository_settings(repository, update).await.unwrap();
+        engine.shutdown().await;
+        crash(world, "create", "engine.setup.begun");
+
+        let engine = world.start().await;
+        let id = only_task(&engine).await;
+        wait_until_idle(&engine, &id).await;
+        let runs = |view: &freehold_engine::task::TaskView| view.environment.as_ref().unwrap().setups.clone();
+        let first = runs(&engine.task(id.clone()).await.unwrap());
+        assert_eq!((first.len(), first[0].state), (1, SetupState::Interrupted));
+        engine.repeat_setup(id.clone()).await.unwrap();
+        let is_over = |view: &freehold_engine::task::TaskView| {
+            runs(view).last().is_some_and(|run| run.state == SetupState::Succeeded)
+        };
+        wait_for_task(&engine, &id, "a repeated set-up", is_over).await;
+        engine.shutdown().await;
+    });
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn prepare_folder(top: &Path, path: &Path) -> Result<(), String> {
 }
 
 /// The first folder on the way to a path that is a link.
-fn first_link(top: &Path, path: &Path) -> Option<PathBuf> {
+pub(super) fn first_link(top: &Path, path: &Path) -> Option<PathBuf> {
     let mut place = top.to_owned();
     path.parent()?.components().find_map(|part| {
         place.push(part);

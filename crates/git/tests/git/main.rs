@@ -4,10 +4,12 @@
 
 mod branch;
 mod command;
+mod contents;
 #[cfg(feature = "failpoints")]
 mod crash;
 mod diff;
 mod lock;
+mod plant;
 mod removal;
 mod removal_half_made;
 mod removal_identity;

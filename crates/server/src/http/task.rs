@@ -127,6 +127,23 @@ pub(crate) async fn start_task(
 
 /// Archives a task: its workspace is sealed and given back. Without consent to a seal, a task with work that exists
 /// nowhere else is refused (`at_stake`) with what it is, and nothing is changed.
+/// Runs the set-up scripts of the task's repositories again, in the background.
+#[utoipa::path(post, path = "/tasks/{id}/setup", tag = "tasks",
+    params(("id" = String, Path, description = "the task")),
+    responses(
+        (status = 202, body = TaskDetail), (status = 401, body = ErrorBody), (status = 404, body = ErrorBody),
+        (status = 409, body = ErrorBody),
+    ))]
+pub(crate) async fn repeat_setup(
+    State(context): State<Context>,
+    Path(id): Path<String>,
+) -> Result<(StatusCode, Json<TaskDetail>), Problem> {
+    let id = TaskId::new(id)?;
+    context.engine.repeat_setup(id.clone()).await?;
+    Ok((StatusCode::ACCEPTED, detail(&context, id).await?))
+}
+
+/// Archives a task: its workspace is given back once nothing is at stake.
 #[utoipa::path(post, path = "/tasks/{id}/archive", tag = "tasks",
     params(("id" = String, Path, description = "the task"), CloseOptions),
     responses(
