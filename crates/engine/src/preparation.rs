@@ -30,10 +30,7 @@ struct Unprepared {
 
 impl Engine {
     /// Prepares what was not prepared yet; does nothing twice.
-    pub(crate) async fn prepare_environment(
-        &self,
-        environment: &TaskEnvironment,
-    ) -> Result<(), EngineError> {
+    pub(crate) async fn prepare_environment(&self, environment: &TaskEnvironment) -> Result<(), EngineError> {
         let unprepared = self.unprepared(environment).await?;
         if unprepared.is_empty() {
             return Ok(());
@@ -110,9 +107,8 @@ impl Engine {
             if own.is_some() {
                 return Ok(own);
             }
-            let looked = self.blocking("looking for free ports", move |_| {
-                Ok::<_, EngineError>(free_block(&taken, from))
-            });
+            let looked = self
+                .blocking("looking for free ports", move |_| Ok::<_, EngineError>(free_block(&taken, from)));
             let Some(first) = looked.await? else {
                 tracing::warn!(environment_id = %environment, "no block of ports is free");
                 return Ok(None);
@@ -200,7 +196,8 @@ fn record(report: &mut Preparation, planting: freehold_git::Planting) {
             _ => {
                 skipped_total += 1;
                 let path = planted.path.to_string_lossy().into_owned();
-                let reason = "it was copied, but its name is not UTF-8 text, so that it counts as work".into();
+                let reason =
+                    "it was copied, but its name is not UTF-8 text, so that it counts as work".into();
                 report.skipped.push(Skipped { path, reason });
             }
         }

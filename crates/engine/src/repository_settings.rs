@@ -5,7 +5,8 @@ use std::path::Path;
 use freehold_domain::event::EventBody;
 use freehold_domain::id::RepositoryId;
 use freehold_domain::preparation::{
-    MAX_PLANTED_ENTRIES, MAX_SCRIPT_BYTES, RepositorySettings, SETUP_FILE, Submodules, TEARDOWN_FILE, inner_path,
+    MAX_PLANTED_ENTRIES, MAX_SCRIPT_BYTES, RepositorySettings, SETUP_FILE, Submodules, TEARDOWN_FILE,
+    inner_path,
 };
 use freehold_domain::repository::Repository;
 use freehold_store as store;
@@ -62,7 +63,9 @@ impl Engine {
             let mut scripts = Vec::new();
             for path in [SETUP_FILE, TEARDOWN_FILE] {
                 // What cannot be read cannot be run either; a run says why.
-                let Ok(content) = read_script(&Path::new(&repository.local_path).join(path)) else { continue };
+                let Ok(content) = read_script(&Path::new(&repository.local_path).join(path)) else {
+                    continue;
+                };
                 let hash = content_hash(&content);
                 let is_trusted = store::repository_settings::is_trusted(tx, &id, &hash)?;
                 scripts.push(RepositoryScript { path, hash, content, is_trusted });
@@ -135,7 +138,10 @@ fn checked(update: SettingsUpdate) -> Result<SettingsUpdate, EngineError> {
     for (field, script) in [("setup_script", &update.setup), ("teardown_script", &update.teardown)] {
         let Some(script) = script else { continue };
         if script.len() > MAX_SCRIPT_BYTES {
-            return invalid(field, format!("it has {} bytes; at most {MAX_SCRIPT_BYTES} are allowed", script.len()));
+            return invalid(
+                field,
+                format!("it has {} bytes; at most {MAX_SCRIPT_BYTES} are allowed", script.len()),
+            );
         }
         if script.contains('\0') {
             return invalid(field, "it holds a NUL character".into());

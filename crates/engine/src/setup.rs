@@ -190,9 +190,10 @@ impl Engine {
         if wanted.is_empty() {
             return Ok(());
         }
-        let write = self.inner.store.write(move |tx| {
-            wanted.iter().try_for_each(|setup| store::setup::insert(tx, setup))
-        });
+        let write = self
+            .inner
+            .store
+            .write(move |tx| wanted.iter().try_for_each(|setup| store::setup::insert(tx, setup)));
         write.await?;
         let Some(run) = self.inner.setups.begin(task_id, &self.inner.shutdown) else { return Ok(()) };
         let outcome = self.run_each(task_id, SetupKind::Teardown, &run.cancel).await;
@@ -461,8 +462,7 @@ const fn file_of(kind: SetupKind) -> &'static str {
 
 fn has_teardown(repo: &EnvironmentRepo, settings: &RepositorySettings) -> bool {
     let worktree = Path::new(&repo.worktree_path);
-    let has_script =
-        settings.script(SetupKind::Teardown).is_some() || worktree.join(TEARDOWN_FILE).is_file();
+    let has_script = settings.script(SetupKind::Teardown).is_some() || worktree.join(TEARDOWN_FILE).is_file();
     worktree.is_dir() && has_script
 }
 

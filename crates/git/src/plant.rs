@@ -126,9 +126,8 @@ impl Git {
         }
         let ignored = self.ignored_of(&request.source, &wanted)?;
         // Git refuses to say anything about a path behind a link.
-        let is_reachable = |path: &&Vec<u8>| {
-            copy::first_link(&request.worktree, &path_from_bytes(path)).is_none()
-        };
+        let is_reachable =
+            |path: &&Vec<u8>| copy::first_link(&request.worktree, &path_from_bytes(path)).is_none();
         let reachable: Vec<Vec<u8>> = ignored.iter().filter(is_reachable).cloned().collect();
         let acceptable = self.ignored_of(&request.worktree, &reachable)?;
         let mut copied = 0;

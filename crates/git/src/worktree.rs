@@ -205,7 +205,9 @@ impl Git {
             looks += 1;
             match command.stdout() {
                 Err(GitError::Failed { message, .. })
-                    if looks < LOOKS && message.contains("/worktrees/") && message.contains("failed to read") =>
+                    if looks < LOOKS
+                        && message.contains("/worktrees/")
+                        && message.contains("failed to read") =>
                 {
                     std::thread::sleep(LOOK_PAUSE);
                 }

@@ -22,6 +22,8 @@ export function staleKeys(event: LiveEvent["event"]): Key[] {
     case "session_changed":
     case "session_deleted":
       return [keys.tasks, keys.task(event.task_id)];
+    case "setup_output":
+      return [keys.task(event.task_id)];
     case "cleanup_job_changed":
       return [keys.cleanupJobs, keys.tasks, keys.task(event.task_id)];
     case "message_added":

@@ -142,6 +142,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/repositories/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads a repository with what is set for its workspaces. */
+        get: operations["read_repository"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Changes what is set for the workspaces of a repository; those that exist stay as they are. */
+        patch: operations["update_repository"];
+        trace?: never;
+    };
     "/api/v1/repositories/{id}/branches": {
         parameters: {
             query?: never;
@@ -160,6 +178,7 @@ export interface paths {
         trace?: never;
     };
     "/api/v1/seals/{id}/diff": {
+    "/api/v1/repositories/{id}/trust": {
         parameters: {
             query?: never;
             header?: never;
@@ -170,6 +189,10 @@ export interface paths {
         get: operations["read_sealed_diff"];
         put?: never;
         post?: never;
+        get?: never;
+        put?: never;
+        /** Trusts a script that a repository names itself, by its content. */
+        post: operations["trust_script"];
         delete?: never;
         options?: never;
         head?: never;
@@ -461,6 +484,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Runs the set-up scripts of the task's repositories again, in the background. */
+        post: operations["repeat_setup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/start": {
         parameters: {
             query?: never;
@@ -612,8 +652,6 @@ export interface components {
              *     because of it, and it can only be called off (`keep`).
              */
             is_foreign: boolean;
-            /** @description The checkout of a person in which the task worked, which stays as it is; otherwise empty. */
-            kept_path?: string;
             /** @description What stopped it last; otherwise empty. */
             last_error: string;
             /** @description When it is tried next. */
@@ -637,8 +675,6 @@ export interface components {
         CloseReport: {
             /** @description The branches that stay. */
             branches_kept: string[];
-            /** @description Whether the workspace is a person's own and stays as it is. */
-            keeps_workspace?: boolean;
             /**
              * Format: int64
              * @description The sessions that would be stopped.
@@ -655,13 +691,11 @@ export interface components {
         Environment: {
             /** @description Its id. */
             id: string;
-            /**
-             * @description `worktree` or `scratch`, which the task owns; `in_place` or `adopted`, which is a person's and never removed;
-             *     or another program's word.
-             */
-            kind: string;
+            ports?: components["schemas"]["PortBlock"] | null;
             /** @description Its repositories, in order. */
             repositories: components["schemas"]["EnvironmentRepo"][];
+            /** @description The runs of set-up and tear-down scripts, oldest first. */
+            setups: components["schemas"]["Setup"][];
             /** @description `creating`, `ready`, `stopped` or `failed`. */
             status: string;
             /** @description The absolute directory in which agents of the task start. */
@@ -673,19 +707,16 @@ export interface components {
             base_branch: string;
             /** @description The full object id of the commit it was made at; empty when not recorded. */
             base_commit: string;
-            /** @description Whether Freehold made the branch; one that was there before stays in any case. */
-            branch_made: boolean;
             /** @description Its id. */
             id: string;
+            preparation?: components["schemas"]["Preparation"] | null;
             /** @description The repository. */
             repository_id: string;
             /** @description The repository's name. */
             repository_name: string;
             /** @description `active`, `merged` or `deleted`. */
             status: string;
-            /** @description What went wrong without harm as it was made, such as a hook that failed; otherwise empty. */
-            warning: string;
-            /** @description The branch it was made on, or that was checked out when the task began to work in it. */
+            /** @description The branch it was made on. */
             worktree_branch: string;
             /** @description The absolute path of the worktree. */
             worktree_path: string;
@@ -698,7 +729,6 @@ export interface components {
             hint?: string;
             /** @description What happened, to what, and what was kept, in English. */
             message: string;
-            offer?: components["schemas"]["Offer"] | null;
             /** @description What exists nowhere else, where that is the reason. */
             stakes?: components["schemas"]["Stake"][];
             /** @description The id, path or name that the error is about; may be empty. */
@@ -768,6 +798,15 @@ export interface components {
             task_id: string;
             /** @enum {string} */
             type: "message_replaced";
+        } | {
+            /** @description The run. */
+            setup_id: string;
+            /** @description The task. */
+            task_id: string;
+            /** @description The text. */
+            text: string;
+            /** @enum {string} */
+            type: "setup_output";
         } | {
             /** @description The job. */
             job_id: string;
@@ -942,7 +981,7 @@ export interface components {
             agent_profile_id?: string | null;
             /** @description What the agent is asked to do; the first prompt of the first session. */
             prompt?: string;
-            /** @description The repositories to work on, at least one; none for a scratch folder. */
+            /** @description The repositories to work on, at least one. */
             repositories: components["schemas"]["NewTaskRepository"][];
             /** @description Whether to make the workspace and start a session at once. */
             start?: boolean;
@@ -952,46 +991,13 @@ export interface components {
             title?: string | null;
             /** @description The workspace; by default the first. */
             workspace_id?: string | null;
-            /**
-             * @description Where the task works: `worktree` (by default), `in_place` for the main checkout of its one repository,
-             *     `adopted` for a worktree that you made, or `scratch` for a folder without a repository.
-             */
-            workspace_kind?: string | null;
         };
         /** @description One repository of a new task. */
         NewTaskRepository: {
-            /** @description The absolute path of the worktree to work in, for the kind `adopted`. */
-            adopt_path?: string | null;
             /** @description The branch, tag or commit to start from; by default the repository's default branch. */
             base_branch?: string | null;
-            /**
-             * @description The existing branch to work on instead of a new one: a local one, or a remote one of which a local one is
-             *     made.
-             */
-            checkout_branch?: string | null;
-            /** @description The ref to fetch from a remote and start from, for example `pull/42/head`. */
-            fetch_ref?: string | null;
-            /** @description The name of the new branch; by default one is made up from the title. */
-            new_branch?: string | null;
-            /** @description Whether to ask the remote of `base_branch`, a remote branch, where it is now before work starts from it. */
-            refresh?: boolean;
-            /** @description The remote of that ref; by default the only one. */
-            remote?: string | null;
             /** @description The repository. */
             repository_id: string;
-        };
-        /** @description What could be asked for instead of a branch that is checked out already. */
-        Offer: {
-            /** @description The worktree of a person that could be adopted. */
-            adopt_path?: string | null;
-            /** @description What a new branch could start from. */
-            base_branch: string;
-            /** @description Whether the main checkout could be worked in. */
-            in_place?: boolean;
-            /** @description A name that is free for it. */
-            new_branch: string;
-            /** @description The task that could get another session instead. */
-            task_id?: string | null;
         };
         /** @description The metadata of a `permission_request` message. */
         Permission: {
@@ -1033,6 +1039,43 @@ export interface components {
             priority: string;
             /** @description `pending`, `in_progress` or `completed`. */
             status: string;
+        };
+        /** @description Ports that are reserved for a workspace. */
+        PortBlock: {
+            /**
+             * Format: int32
+             * @description The first; programs of the workspace find it in `FREEHOLD_PORT` and `PORT`.
+             */
+            first: number;
+            /**
+             * Format: int32
+             * @description The last.
+             */
+            last: number;
+        };
+        /** @description What a worktree got besides its tracked files. */
+        Preparation: {
+            /**
+             * Format: int64
+             * @description How many bytes they have.
+             */
+            copied_bytes: number;
+            /**
+             * Format: int64
+             * @description How many files were copied.
+             */
+            copied_files: number;
+            /** @description The paths that are links into the main checkout. */
+            links: string[];
+            /** @description What to know about the worktree, in sentences. */
+            notes: string[];
+            /** @description What was neither copied nor linked; the first hundred. */
+            skipped: components["schemas"]["SkippedFile"][];
+            /**
+             * Format: int64
+             * @description How many were neither copied nor linked.
+             */
+            skipped_total: number;
         };
         /** @description A prompt for a session. It starts the agent when it does not run. */
         Prompt: {
@@ -1135,6 +1178,41 @@ export interface components {
             files: components["schemas"]["FileChange"][];
             /** @description The seal. */
             seal: components["schemas"]["Seal"];
+        /** @description A repository with what is set for its workspaces. */
+        RepositoryDetail: {
+            /** @description The repository. */
+            repository: components["schemas"]["Repository"];
+            /** @description The scripts that the main checkout names itself. */
+            scripts: components["schemas"]["RepositoryScript"][];
+            /** @description What a person set. */
+            settings: components["schemas"]["RepositorySettings"];
+        };
+        /** @description A script that a repository names itself. */
+        RepositoryScript: {
+            /** @description Its content. */
+            content: string;
+            /** @description Its path in the repository. */
+            path: string;
+            /** @description The SHA-256 of its content, in hexadecimal digits. */
+            sha256: string;
+            /** @description Whether a person trusted exactly this content; another is not run. */
+            trusted: boolean;
+        };
+        /** @description What a person set for the workspaces of a repository. */
+        RepositorySettings: {
+            /**
+             * @description Patterns in the syntax of `.gitignore`: ignored files of the main checkout that are copied, beyond those
+             *     that `.worktreeinclude` lists.
+             */
+            copy: string[];
+            /** @description Paths that become links into the main checkout, relative to its top. */
+            links: string[];
+            /** @description What `sh` runs in a new worktree; empty for nothing. */
+            setup_script: string;
+            /** @description `off`: the folders of submodules stay empty; `on`: they are checked out from the main checkout's copies. */
+            submodules: string;
+            /** @description What `sh` runs before a worktree is given back; empty for nothing. */
+            teardown_script: string;
         };
         /** @description What a person may want to know about the server. */
         ServerInfo: {
@@ -1188,6 +1266,37 @@ export interface components {
             session_id: string;
             /** @description The task's workspace, which was kept; empty when none was made. */
             workspace_path: string;
+        };
+        /** @description One run of a script in a worktree. */
+        Setup: {
+            /** @description When it was asked for. */
+            created_at: string;
+            /** @description The repository of the environment. */
+            environment_repo_id: string;
+            /**
+             * Format: int64
+             * @description The exit code, when it ended by itself.
+             */
+            exit_code?: number | null;
+            /** @description When it ended. */
+            finished_at?: string | null;
+            /** @description Its id. */
+            id: string;
+            /** @description `setup` or `teardown`. */
+            kind: string;
+            /** @description The end of what it printed, or why it was not run. */
+            output: string;
+            /** @description When it began. */
+            started_at?: string | null;
+            /** @description `pending`, `running`, `succeeded`, `failed`, `timed_out`, `interrupted` or `untrusted`. */
+            state: string;
+        };
+        /** @description A file that was neither copied nor linked. */
+        SkippedFile: {
+            /** @description Its path, relative to the checkout. */
+            path: string;
+            /** @description Why. */
+            reason: string;
         };
         /** @description Something that would be lost, or a reason why a directory is not what was recorded. */
         Stake: {
@@ -1325,6 +1434,23 @@ export interface components {
             task: components["schemas"]["TaskCard"];
             /** @description When it was deleted and its workspace given back. */
             trashed_at: string;
+        /** @description Trusts a script that a repository names itself. */
+        TrustScript: {
+            /** @description The SHA-256 of the content that may run, in hexadecimal digits. */
+            sha256: string;
+        };
+        /** @description Changes what is set for the workspaces of a repository; what is absent stays. */
+        UpdateRepository: {
+            /** @description Patterns of files to copy, in place of those before. */
+            copy?: string[] | null;
+            /** @description Paths to link, in place of those before. */
+            links?: string[] | null;
+            /** @description The set-up script; empty for none. */
+            setup_script?: string | null;
+            /** @description `off` or `on`. */
+            submodules?: string | null;
+            /** @description The tear-down script; empty for none. */
+            teardown_script?: string | null;
         };
         /** @description Changes a task; what is absent stays. */
         UpdateTask: {
@@ -1792,6 +1918,112 @@ export interface operations {
             };
         };
     };
+    read_repository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the repository */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryDetail"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    update_repository: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the repository */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateRepository"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepositoryDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     list_branches: {
         parameters: {
             query?: never;
@@ -1848,11 +2080,22 @@ export interface operations {
             header?: never;
             path: {
                 /** @description the seal */
+    trust_script: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the repository */
                 id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TrustScript"];
+            };
+        };
         responses: {
             200: {
                 headers: {
@@ -1860,6 +2103,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FileDiff"];
+                    "application/json": components["schemas"]["RepositoryDetail"];
                 };
             };
             400: {
@@ -2428,14 +2672,6 @@ export interface operations {
                 };
             };
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3034,6 +3270,61 @@ export interface operations {
                 };
             };
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    repeat_setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -62,6 +62,7 @@ export function aDetail(part: Partial<TaskDetail> = {}): TaskDetail {
           status: "active",
         },
       ],
+      setups: [],
     },
     sessions: [aSession()],
     cleanup_jobs: [],

@@ -48,7 +48,8 @@ async fn a_script_tells_its_exit_code_and_all_it_printed_on_both_streams() {
 #[tokio::test]
 async fn much_output_is_carried_whole() {
     let cancel = CancellationToken::new();
-    let (end, text) = run("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done", LIMITS, &cancel).await;
+    let (end, text) =
+        run("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done", LIMITS, &cancel).await;
     assert!(matches!(end, ScriptEnd::Exited(_)));
     assert_eq!(text.lines().count(), 20_000);
 }

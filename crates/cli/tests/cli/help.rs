@@ -7,6 +7,8 @@ const COMMANDS: &[&str] = &[
     "",
     "serve",
     "repo add",
+    "repo set",
+    "repo trust",
     "task new",
     "task diff",
     "task archive",

@@ -51,3 +51,69 @@ fn what_is_no_repository_is_refused_with_a_reason_and_nothing_changes() {
     assert_eq!(std::fs::read_dir(&empty).unwrap().count(), 0);
     assert!(!missing.exists());
 }
+
+#[test]
+fn what_workspaces_get_is_set_shown_and_taken_away() {
+    let scene = Scene::new();
+    let _server = scene.serve(&[]);
+    scene.run(&["repo", "add", scene.repo.path().to_str().unwrap(), "--name", "shop"]);
+    let script = scene.repo.home().join("setup.sh");
+    std::fs::write(&script, "echo one\necho two\n").unwrap();
+    let script = script.to_str().unwrap();
+    let set = ["repo", "set", "shop", "--copy", ".env", "--copy", "*.key", "--link", "node_modules/"];
+    let detail = scene.run(&[&set[..], &["--setup", script, "--submodules", "on"]].concat()).json();
+    let wanted = json!({
+        "copy": [".env", "*.key"], "links": ["node_modules"], "setup_script": "echo one\necho two\n",
+        "teardown_script": "", "submodules": "on",
+    });
+    assert_eq!(detail["settings"], wanted);
+    let shown = scene.read(&["repo", "show", "shop"]).out;
+    assert!(shown.contains("node_modules") && shown.contains("echo two"), "{shown}");
+    let detail = scene.run(&["repo", "set", "shop", "--copy", "", "--setup", ""]).json();
+    assert_eq!(detail["settings"]["copy"], json!([]));
+    assert_eq!(detail["settings"]["setup_script"], "");
+    assert_eq!(detail["settings"]["links"], json!(["node_modules"]), "what is not named stays");
+}
+
+#[test]
+fn a_script_of_a_repository_is_not_trusted_by_accident() {
+    let scene = Scene::new();
+    let _server = scene.serve(&[]);
+    scene.repo.write(".freehold/setup.sh", "echo mine\n");
+    scene.run(&["repo", "add", scene.repo.path().to_str().unwrap(), "--name", "shop"]);
+    let refused = scene.run(&["repo", "trust", "shop"]);
+    assert!(refused.err.contains("confirmation_needed"), "{}", refused.err);
+    let detail = scene.run(&["repo", "show", "shop"]).json();
+    assert_eq!(detail["scripts"][0]["trusted"], json!(false));
+    let detail = scene.run(&["repo", "trust", "shop", "--yes"]).json();
+    assert_eq!(detail["scripts"][0]["trusted"], json!(true));
+    scene.repo.write(".freehold/setup.sh", "echo changed\n");
+    let detail = scene.run(&["repo", "show", "shop"]).json();
+    assert_eq!(detail["scripts"][0]["trusted"], json!(false));
+}
+
+#[test]
+fn a_task_shows_what_its_workspace_got_and_runs_its_set_up_again() {
+    let scene = Scene::new();
+    let _server = scene.serve(&[]);
+    scene.repo.write(".gitignore", ".env\n");
+    scene.repo.commit("Ignore the environment");
+    scene.repo.write(".env", "A=1\n");
+    scene.run(&["repo", "add", scene.repo.path().to_str().unwrap(), "--name", "shop"]);
+    let script = scene.repo.home().join("setup.sh");
+    std::fs::write(&script, "echo port $PORT; exit 4\n").unwrap();
+    scene.run(&["repo", "set", "shop", "--copy", ".env", "--setup", script.to_str().unwrap()]);
+    let task = scene.run(&["task", "new", "list", "--wait"]).json();
+    let id = task["task"]["id"].as_str().unwrap();
+    let shown = scene.read(&["task", "show", id]).out;
+    for part in ["copied", "1 ignored files, 4 bytes", "ports", "failed (exit code 4)", "| port 2"] {
+        assert!(shown.contains(part), "{part} is not in {shown}");
+    }
+    let again = scene.run(&["task", "setup", id]).json();
+    let setups = again["environment"]["setups"].as_array().unwrap();
+    assert_eq!(setups.len(), 2);
+    assert_eq!(setups[1]["state"], "failed");
+    scene.run(&["repo", "set", "shop", "--setup", ""]);
+    let refused = scene.run(&["task", "setup", id]);
+    assert!(refused.err.contains("no_setup"), "{}", refused.err);
+}

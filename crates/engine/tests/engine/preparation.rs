@@ -50,7 +50,8 @@ fn listed_ignored_files_are_copied_and_do_not_keep_the_workspace() {
         world.repo.write(".env", "SECRET=1\n");
         world.repo.write("config/dev.key", "key\n");
         world.repo.write("other.key", "other\n");
-        std::fs::set_permissions(world.repo.path().join(".env"), std::fs::Permissions::from_mode(0o640)).unwrap();
+        std::fs::set_permissions(world.repo.path().join(".env"), std::fs::Permissions::from_mode(0o640))
+            .unwrap();
         let engine = world.start().await;
         let repository = add_repository(&engine, world).await;
         let update = SettingsUpdate { copy: strings(&["config/*.key"]), ..SettingsUpdate::default() };

@@ -91,7 +91,11 @@ pub(super) fn file(
     prepare_folder(worktree, path)?;
     if target.symlink_metadata().is_ok() {
         let is_same = planted.is_untouched(worktree);
-        return if is_same { Ok((planted, metadata.len())) } else { Err("something is there already".into()) };
+        return if is_same {
+            Ok((planted, metadata.len()))
+        } else {
+            Err("something is there already".into())
+        };
     }
     copy_whole(&source, &target).map(|bytes| (planted, bytes)).map_err(|error| existing(&error))
 }
@@ -228,7 +232,9 @@ mod tests {
 
     #[test]
     fn a_link_that_could_lead_out_is_told_from_one_that_stays() {
-        for (path, leads_to) in [("a", ".."), ("a", "/etc"), ("d/a", "../../x"), ("a", ".git/config"), ("a", "b/../../x")] {
+        for (path, leads_to) in
+            [("a", ".."), ("a", "/etc"), ("d/a", "../../x"), ("a", ".git/config"), ("a", "b/../../x")]
+        {
             assert!(!stays_inside(Path::new(path), Path::new(leads_to)), "{path} -> {leads_to}");
         }
         for (path, leads_to) in [("a", "b"), ("d/a", "../b"), ("d/a", "./c/d"), ("a", "b/c")] {

@@ -17,10 +17,9 @@ fn write_filter(world: &World) -> String {
 fn pointer(world: &World) {
     world.repo.write(".gitattributes", "*.bin filter=lfs -text\n");
     world.repo.write("small.bin", "not a pointer\n");
-    world.repo.write(
-        "large.bin",
-        "version https://git-lfs.github.com/spec/v1\noid sha256:0000\nsize 12345678\n",
-    );
+    world
+        .repo
+        .write("large.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0000\nsize 12345678\n");
     world.repo.commit("Large files");
 }
 

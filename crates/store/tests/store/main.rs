@@ -15,6 +15,7 @@ mod home_lock;
 mod list;
 mod ownership;
 mod places;
+mod preparation;
 mod schema;
 mod seal;
 mod transaction;

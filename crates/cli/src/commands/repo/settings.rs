@@ -11,11 +11,7 @@ use crate::lookup;
 use crate::output::Output;
 
 /// Changes settings and shows them.
-pub(super) fn set(
-    connection: &Connection,
-    arguments: &SetRepository,
-    output: Output,
-) -> Result<(), Failure> {
+pub(super) fn set(connection: &Connection, arguments: &SetRepository, output: Output) -> Result<(), Failure> {
     let id = lookup::repository(&connection.client, &arguments.repo)?.id;
     let request = UpdateRepository {
         copy: arguments.copy.as_deref().map(entries),
