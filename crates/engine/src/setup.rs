@@ -206,11 +206,21 @@ impl Engine {
         &self,
         session: &Session,
     ) -> Result<Vec<(String, String)>, EngineError> {
-        let Some((environment, _)) = self.environment_of(session.task_id.clone()).await? else {
+        let Some((environment, repos)) = self.environment_of(session.task_id.clone()).await? else {
             return Ok(Vec::new());
         };
         let ports = self.require_ports(&environment.id).await?;
-        Ok(variables(&session.task_id, &environment.workspace_path, ports.as_ref()))
+        let mut variables = variables(&session.task_id, &environment.workspace_path, ports.as_ref());
+        let worktrees = repos.into_iter().map(|(repo, _)| PathBuf::from(repo.worktree_path));
+        variables.extend(self.git_variables(worktrees.collect()).await?);
+        Ok(variables)
+    }
+
+    /// The variables with which Git opens worktrees of another user's repository that a person trusts.
+    async fn git_variables(&self, worktrees: Vec<PathBuf>) -> Result<Vec<(String, String)>, EngineError> {
+        let look = self
+            .blocking("looking at owners", move |git| Ok::<_, EngineError>(git.safe_variables(&worktrees)));
+        look.await
     }
 
     async fn run_each(
@@ -336,7 +346,8 @@ impl Engine {
                 return Ok((SetupState::Failed, None));
             }
         };
-        let command = command(job, &file.0);
+        let mut command = command(job, &file.0);
+        command.env.extend(self.git_variables(vec![PathBuf::from(&job.repo.worktree_path)]).await?);
         let limits = ScriptLimits { time_ms: TIME_MS, stop_grace_ms: self.inner.options.agent_stop_grace_ms };
         let (sender, chunks) = mpsc::channel(64);
         let (end, stored) = tokio::join!(

@@ -153,7 +153,7 @@ impl Git {
 
     /// Begins a command that looks at the repository or worktree at `subject` and changes nothing.
     pub(crate) fn read(&self, operation: &'static str, subject: &Path) -> GitCommand {
-        let mut command = self.bare_command(operation, subject);
+        let mut command = self.trusting_command(operation, subject);
         command.command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1");
         for setting in ["core.fsmonitor=false", "core.hooksPath=/dev/null", "core.untrackedCache=false"] {
             command = command.arg("-c").arg(setting);
@@ -168,7 +168,7 @@ impl Git {
         subject: &Path,
         lock: &RepositoryLock,
     ) -> LockedCommand {
-        let mut command = self.bare_command(operation, subject);
+        let mut command = self.trusting_command(operation, subject);
         for setting in ["gc.auto=0", "maintenance.auto=false", "worktree.useRelativePaths=false"] {
             command = command.arg("-c").arg(setting);
         }
@@ -178,7 +178,7 @@ impl Git {
     /// Begins a command that brings objects into the repository whose lock is given and talks over pipes, as what
     /// it is given may be large. It changes nothing that others see, and runs no hook.
     pub(crate) fn feed(&self, operation: &'static str, subject: &Path, lock: &RepositoryLock) -> GitCommand {
-        let mut command = self.bare_command(operation, subject);
+        let mut command = self.trusting_command(operation, subject);
         command.command.env("GIT_NO_LAZY_FETCH", "1");
         for setting in ["gc.auto=0", "maintenance.auto=false", "core.hooksPath=/dev/null"] {
             command = command.arg("-c").arg(setting);
@@ -190,7 +190,7 @@ impl Git {
     /// Begins a command that speaks with a remote: it asks nobody for a password, starts no hook and no upkeep, and
     /// does not take longer than the limit.
     pub(crate) fn reach(&self, operation: &'static str, subject: &Path) -> Result<GitCommand, GitError> {
-        let mut command = self.bare_command(operation, subject);
+        let mut command = self.trusting_command(operation, subject);
         command.command.env_remove("SSH_ASKPASS").env("GCM_INTERACTIVE", "never");
         for setting in
             ["gc.auto=0", "maintenance.auto=false", "core.hooksPath=/dev/null", "core.fsmonitor=false"]
@@ -217,6 +217,25 @@ impl Git {
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         let set = self.program.environment.iter().rev().find(|(set, _)| set == name);
         set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+    }
+
+    /// Whether Git opens what is at a path.
+    pub(crate) fn opens(&self, path: &Path) -> bool {
+        let command = self.bare_command("opening", path).arg("-C").arg(path).args(["rev-parse", "--git-dir"]);
+        command.output().is_ok_and(|output| output.is_success())
+    }
+
+    /// Begins a command that opens what belongs to a repository that a person trusts.
+    fn trusting_command(&self, operation: &'static str, subject: &Path) -> GitCommand {
+        let command = self.bare_command(operation, subject);
+        match self.untold_safe_path(subject) {
+            None => command,
+            Some(path) => {
+                let mut setting = OsString::from("safe.directory=");
+                setting.push(path);
+                command.arg("-c").arg(setting)
+            }
+        }
     }
 
     #[expect(

@@ -18,6 +18,7 @@ mod head;
 mod index;
 mod lock;
 mod oid;
+mod ownership;
 mod plant;
 mod registration;
 mod removal;

@@ -9,6 +9,7 @@ mod contents;
 mod crash;
 mod diff;
 mod lock;
+mod ownership;
 mod plant;
 mod removal;
 mod removal_half_made;
