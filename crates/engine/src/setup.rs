@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use freehold_agent::{AgentCommand, EXECUTION_VARIABLE, ScriptEnd, ScriptLimits, run_script};
-use freehold_domain::cleanup::ResourceSnapshot;
+use freehold_domain::cleanup::{CleanupJob, ResourceSnapshot};
 use freehold_domain::environment::{EnvironmentRepo, EnvironmentRepoStatus, TaskEnvironment};
 use freehold_domain::event::EventBody;
 use freehold_domain::id::TaskId;
@@ -163,21 +163,24 @@ impl Engine {
     }
 
     /// Runs the tear-down scripts of a workspace that is about to be given back: once nothing is at stake, and
-    /// once per worktree. A script that fails keeps nothing from being given back; the removal looks again at
+    /// once per job and worktree. A script that fails keeps nothing from being given back; the removal looks again at
     /// what it left.
     pub(crate) async fn run_teardown(
         &self,
-        task_id: &TaskId,
+        job: &CleanupJob,
         resources: &ResourceSnapshot,
     ) -> Result<(), EngineError> {
+        let (task_id, since) = (&job.task_id, job.created_at);
         let Some(environment_id) = resources.environment_id.clone() else { return Ok(()) };
         let read = self.inner.store.read(move |tx| {
             let mut wanted = Vec::new();
             let runs = store::setup::list(tx, &environment_id)?;
             for repo in store::environment::repos_of(tx, &environment_id)? {
-                let was_run = runs
-                    .iter()
-                    .any(|run| run.environment_repo_id == repo.id && run.kind == SetupKind::Teardown);
+                let was_run = runs.iter().any(|run| {
+                    run.environment_repo_id == repo.id
+                        && run.kind == SetupKind::Teardown
+                        && run.created_at >= since
+                });
                 let settings = store::repository_settings::read(tx, &repo.repository_id)?;
                 if !was_run && repo.worktree_id.is_some() && has_teardown(&repo, &settings) {
                     wanted.push(repo);

@@ -4,7 +4,9 @@
 //! What one engine alone understands stands in a mark, `/*pg FOR UPDATE*/` or `/*sqlite …*/`.
 
 use crate::{agent, cleanup, creation, environment, event, message, node, port_block, preparation};
-use crate::{repository, repository_settings, schema, seal, session, setup, task, upgrade, workflow, workspace};
+use crate::{
+    repository, repository_settings, schema, seal, session, setup, task, upgrade, workflow, workspace,
+};
 
 /// One SQL statement.
 #[derive(Debug, Clone, Copy)]

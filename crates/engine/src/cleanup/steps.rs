@@ -109,7 +109,7 @@ impl Engine {
         };
         crate::failpoint!("engine.cleanup.sealed");
         // What a script changes now is found changed at the removal, and sealed too at the next attempt.
-        self.run_teardown(&job.task_id, resources).await?;
+        self.run_teardown(job, resources).await?;
         for (looked, sealed) in looked.iter().zip(sealed) {
             if let Some(stakes) = self.remove(claimed, looked, sealed, remover.clone()).await? {
                 return Ok(Attempt::AtStake(stakes));

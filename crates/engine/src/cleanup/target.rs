@@ -10,7 +10,6 @@ use freehold_domain::preparation::Planted;
 use freehold_git::{
     Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, PlantedFile, Presence, RemovalTarget,
     Remover,
-    BranchPolicy, ExpectedIdentity, Finding, FindingKind, PlantedFile, RemovalTarget, Remover,
 };
 use freehold_store as store;
 

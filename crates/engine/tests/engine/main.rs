@@ -11,7 +11,7 @@ mod crash;
 mod creation;
 mod harness;
 mod inherited;
-mod reopening;
 mod preparation;
+mod reopening;
 mod session;
 mod starts;

@@ -64,13 +64,16 @@ fn listed_ignored_files_are_copied_and_do_not_keep_the_workspace() {
         assert_eq!(world.repo.git_in(&worktree, &["status", "--porcelain"]), "");
         let id = view.summary.task.id.clone();
         std::fs::write(worktree.join(".env"), "SECRET=2\n").unwrap();
-        let job = close(&engine, &id, CloseAction::Delete).await;
-        assert_eq!(job.state, CleanupState::NeedsDecision, "a changed copy is work");
-        assert_eq!(job.stakes[0].kind, StakeKind::Ignored);
-        assert_eq!(job.stakes[0].items, [".env"]);
+        let report = engine.close_report(id.clone(), CloseAction::Delete).await.unwrap();
+        assert_eq!(report.sealed.len(), 1, "a changed copy is work: {:?}", report.sealed);
+        assert_eq!(
+            (report.sealed[0].kind, &report.sealed[0].items[..]),
+            (StakeKind::Ignored, &[".env".into()][..])
+        );
         std::fs::write(worktree.join(".env"), "SECRET=1\n").unwrap();
-        engine.decide(job.id.clone(), freehold_engine::cleanup::Decision::Retry).await.unwrap();
-        let job = crate::harness::wait_for_job(&engine, &job).await;
+        let report = engine.close_report(id.clone(), CloseAction::Delete).await.unwrap();
+        assert_eq!(report.sealed, [], "a copy as it was planted is none");
+        let job = close(&engine, &id, CloseAction::Delete).await;
         assert_eq!(job.state, CleanupState::Succeeded, "{:?}", job.stakes);
         assert!(!worktree.exists() && world.repo.path().join(".env").is_file());
         engine.shutdown().await;
@@ -95,10 +98,12 @@ fn a_planted_link_is_no_work_and_a_directory_in_its_place_is() {
                 std::fs::remove_file(&link).unwrap();
                 write_file(&link.join("mine.txt"), "mine\n");
             }
-            let job = close(&engine, &view.summary.task.id, CloseAction::Archive).await;
-            let wanted = if is_replaced { CleanupState::NeedsDecision } else { CleanupState::Succeeded };
-            assert_eq!(job.state, wanted, "{:?}", job.stakes);
-            assert_eq!(link.exists(), is_replaced);
+            let id = view.summary.task.id.clone();
+            let report = engine.close_report(id.clone(), CloseAction::Archive).await.unwrap();
+            assert_eq!(report.sealed.is_empty(), !is_replaced, "{:?}", report.sealed);
+            let job = close(&engine, &id, CloseAction::Archive).await;
+            assert_eq!(job.state, CleanupState::Succeeded, "{:?}", job.stakes);
+            assert!(link.symlink_metadata().is_err());
             assert!(world.repo.path().join("shared/big.bin").is_file(), "the original stays");
         }
         engine.shutdown().await;
@@ -243,11 +248,11 @@ fn a_tear_down_runs_once_before_the_workspace_goes_and_its_failure_does_not_keep
         let worktree = worktree_of(&view);
         let id = view.summary.task.id.clone();
         let log = world.repo.home().join("teardowns");
-        std::fs::write(worktree.join("mine.txt"), "mine\n").unwrap();
+        world.repo.git(&["worktree", "lock", worktree.to_str().unwrap()]);
         let job = close(&engine, &id, CloseAction::Archive).await;
         assert_eq!(job.state, CleanupState::NeedsDecision);
         assert!(!log.exists(), "nothing is torn down while work is at stake");
-        std::fs::remove_file(worktree.join("mine.txt")).unwrap();
+        world.repo.git(&["worktree", "unlock", worktree.to_str().unwrap()]);
         engine.decide(job.id.clone(), freehold_engine::cleanup::Decision::Retry).await.unwrap();
         let job = crate::harness::wait_for_job(&engine, &job).await;
         assert_eq!(job.state, CleanupState::Succeeded, "{:?}", job.stakes);
