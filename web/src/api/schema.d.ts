@@ -177,8 +177,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/seals/{id}/diff": {
     "/api/v1/repositories/{id}/trust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Trusts a script that a repository names itself, by its content. */
+        post: operations["trust_script"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/seals/{id}/diff": {
         parameters: {
             query?: never;
             header?: never;
@@ -189,10 +205,6 @@ export interface paths {
         get: operations["read_sealed_diff"];
         put?: never;
         post?: never;
-        get?: never;
-        put?: never;
-        /** Trusts a script that a repository names itself, by its content. */
-        post: operations["trust_script"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1141,6 +1153,42 @@ export interface components {
             /** @description The repository's name. */
             repository_name: string;
         };
+        /** @description A repository with what is set for its workspaces. */
+        RepositoryDetail: {
+            /** @description The repository. */
+            repository: components["schemas"]["Repository"];
+            /** @description The scripts that the main checkout names itself. */
+            scripts: components["schemas"]["RepositoryScript"][];
+            /** @description What a person set. */
+            settings: components["schemas"]["RepositorySettings"];
+        };
+        /** @description A script that a repository names itself. */
+        RepositoryScript: {
+            /** @description Its content. */
+            content: string;
+            /** @description Its path in the repository. */
+            path: string;
+            /** @description The SHA-256 of its content, in hexadecimal digits. */
+            sha256: string;
+            /** @description Whether a person trusted exactly this content; another is not run. */
+            trusted: boolean;
+        };
+        /** @description What a person set for the workspaces of a repository. */
+        RepositorySettings: {
+            /**
+             * @description Patterns in the syntax of `.gitignore`: ignored files of the main checkout that are copied, beyond those
+             *     that `.worktreeinclude` lists.
+             */
+            copy: string[];
+            /** @description Paths that become links into the main checkout, relative to its top. */
+            links: string[];
+            /** @description What `sh` runs in a new worktree; empty for nothing. */
+            setup_script: string;
+            /** @description `off`: the folders of submodules stay empty; `on`: they are checked out from the main checkout's copies. */
+            submodules: string;
+            /** @description What `sh` runs before a worktree is given back; empty for nothing. */
+            teardown_script: string;
+        };
         /** @description A restorable copy of a worktree. */
         Seal: {
             /** @description The branch that was checked out; empty when none was. */
@@ -1178,41 +1226,6 @@ export interface components {
             files: components["schemas"]["FileChange"][];
             /** @description The seal. */
             seal: components["schemas"]["Seal"];
-        /** @description A repository with what is set for its workspaces. */
-        RepositoryDetail: {
-            /** @description The repository. */
-            repository: components["schemas"]["Repository"];
-            /** @description The scripts that the main checkout names itself. */
-            scripts: components["schemas"]["RepositoryScript"][];
-            /** @description What a person set. */
-            settings: components["schemas"]["RepositorySettings"];
-        };
-        /** @description A script that a repository names itself. */
-        RepositoryScript: {
-            /** @description Its content. */
-            content: string;
-            /** @description Its path in the repository. */
-            path: string;
-            /** @description The SHA-256 of its content, in hexadecimal digits. */
-            sha256: string;
-            /** @description Whether a person trusted exactly this content; another is not run. */
-            trusted: boolean;
-        };
-        /** @description What a person set for the workspaces of a repository. */
-        RepositorySettings: {
-            /**
-             * @description Patterns in the syntax of `.gitignore`: ignored files of the main checkout that are copied, beyond those
-             *     that `.worktreeinclude` lists.
-             */
-            copy: string[];
-            /** @description Paths that become links into the main checkout, relative to its top. */
-            links: string[];
-            /** @description What `sh` runs in a new worktree; empty for nothing. */
-            setup_script: string;
-            /** @description `off`: the folders of submodules stay empty; `on`: they are checked out from the main checkout's copies. */
-            submodules: string;
-            /** @description What `sh` runs before a worktree is given back; empty for nothing. */
-            teardown_script: string;
         };
         /** @description What a person may want to know about the server. */
         ServerInfo: {
@@ -1434,6 +1447,7 @@ export interface components {
             task: components["schemas"]["TaskCard"];
             /** @description When it was deleted and its workspace given back. */
             trashed_at: string;
+        };
         /** @description Trusts a script that a repository names itself. */
         TrustScript: {
             /** @description The SHA-256 of the content that may run, in hexadecimal digits. */
@@ -2071,15 +2085,6 @@ export interface operations {
             };
         };
     };
-    read_sealed_diff: {
-        parameters: {
-            query: {
-                /** @description Its path. */
-                path: string;
-            };
-            header?: never;
-            path: {
-                /** @description the seal */
     trust_script: {
         parameters: {
             query?: never;
@@ -2090,7 +2095,6 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
         requestBody: {
             content: {
                 "application/json": components["schemas"]["TrustScript"];
@@ -2102,8 +2106,65 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FileDiff"];
                     "application/json": components["schemas"]["RepositoryDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_sealed_diff: {
+        parameters: {
+            query: {
+                /** @description Its path. */
+                path: string;
+            };
+            header?: never;
+            path: {
+                /** @description the seal */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileDiff"];
                 };
             };
             400: {

@@ -125,8 +125,6 @@ pub(crate) async fn start_task(
     Ok((StatusCode::ACCEPTED, detail(&context, id).await?))
 }
 
-/// Archives a task: its workspace is sealed and given back. Without consent to a seal, a task with work that exists
-/// nowhere else is refused (`at_stake`) with what it is, and nothing is changed.
 /// Runs the set-up scripts of the task's repositories again, in the background.
 #[utoipa::path(post, path = "/tasks/{id}/setup", tag = "tasks",
     params(("id" = String, Path, description = "the task")),
@@ -143,7 +141,8 @@ pub(crate) async fn repeat_setup(
     Ok((StatusCode::ACCEPTED, detail(&context, id).await?))
 }
 
-/// Archives a task: its workspace is given back once nothing is at stake.
+/// Archives a task: its workspace is sealed and given back. Without consent to a seal, a task with work that exists
+/// nowhere else is refused (`at_stake`) with what it is, and nothing is changed.
 #[utoipa::path(post, path = "/tasks/{id}/archive", tag = "tasks",
     params(("id" = String, Path, description = "the task"), CloseOptions),
     responses(
