@@ -14,6 +14,9 @@ const ROUTES: &str = "
     GET /workspaces
     GET /repositories
     POST /repositories
+    GET /repositories/{id}
+    PATCH /repositories/{id}
+    POST /repositories/{id}/trust
     GET /repositories/{id}/branches
     GET /agents
     POST /agents
@@ -23,6 +26,7 @@ const ROUTES: &str = "
     PATCH /tasks/{id}
     DELETE /tasks/{id}
     POST /tasks/{id}/start
+    POST /tasks/{id}/setup
     POST /tasks/{id}/archive
     GET /tasks/{id}/close-report
     POST /tasks/{id}/reopen
