@@ -26,8 +26,8 @@ mod repository;
 mod seal;
 mod standing;
 mod status;
-mod watch;
 mod submodule;
+mod watch;
 mod worktree;
 
 pub use branch::{Branch, ExistingBranch, StartPoint};

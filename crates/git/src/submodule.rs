@@ -3,10 +3,14 @@
 //! The settings of the repository stay as they are; where a copy comes from is said for one command alone.
 
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use crate::command::path_from_bytes;
 use crate::lock::RepositoryLock;
 use crate::{Git, GitError};
+
+/// How long one submodule may take.
+const TIME_LIMIT: Duration = Duration::from_secs(10 * 60);
 
 impl Git {
     /// Checks out the submodules of a worktree that the main checkout has, and tells in sentences which failed.
@@ -71,7 +75,7 @@ impl Git {
         let command = command.args(["-c", &setting("url", &copy.to_string_lossy())]);
         let command = command.args(["-c", &setting("active", "true")]);
         let command = command.args(["submodule", "--quiet", "update", "--checkout", "--"]);
-        command.args([path]).run()?;
+        command.args([path]).run_within(TIME_LIMIT, || true)?;
         // The copy was only the nearest place; from now on the submodule talks to the one that a person set.
         let key = format!("submodule.{name}.url");
         let url = self.read("reading the settings of", worktree).args(["config", "--get", &key]).answer()?;

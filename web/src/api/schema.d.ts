@@ -664,6 +664,8 @@ export interface components {
              *     because of it, and it can only be called off (`keep`).
              */
             is_foreign: boolean;
+            /** @description The checkout of a person in which the task worked, which stays as it is; otherwise empty. */
+            kept_path?: string;
             /** @description What stopped it last; otherwise empty. */
             last_error: string;
             /** @description When it is tried next. */
@@ -687,6 +689,8 @@ export interface components {
         CloseReport: {
             /** @description The branches that stay. */
             branches_kept: string[];
+            /** @description Whether the workspace is a person's own and stays as it is. */
+            keeps_workspace?: boolean;
             /**
              * Format: int64
              * @description The sessions that would be stopped.
@@ -703,6 +707,11 @@ export interface components {
         Environment: {
             /** @description Its id. */
             id: string;
+            /**
+             * @description `worktree` or `scratch`, which the task owns; `in_place` or `adopted`, which is a person's and never removed;
+             *     or another program's word.
+             */
+            kind: string;
             ports?: components["schemas"]["PortBlock"] | null;
             /** @description Its repositories, in order. */
             repositories: components["schemas"]["EnvironmentRepo"][];
@@ -719,6 +728,8 @@ export interface components {
             base_branch: string;
             /** @description The full object id of the commit it was made at; empty when not recorded. */
             base_commit: string;
+            /** @description Whether Freehold made the branch; one that was there before stays in any case. */
+            branch_made: boolean;
             /** @description Its id. */
             id: string;
             preparation?: components["schemas"]["Preparation"] | null;
@@ -728,7 +739,9 @@ export interface components {
             repository_name: string;
             /** @description `active`, `merged` or `deleted`. */
             status: string;
-            /** @description The branch it was made on. */
+            /** @description What went wrong without harm as it was made, such as a hook that failed; otherwise empty. */
+            warning: string;
+            /** @description The branch it was made on, or that was checked out when the task began to work in it. */
             worktree_branch: string;
             /** @description The absolute path of the worktree. */
             worktree_path: string;
@@ -741,6 +754,7 @@ export interface components {
             hint?: string;
             /** @description What happened, to what, and what was kept, in English. */
             message: string;
+            offer?: components["schemas"]["Offer"] | null;
             /** @description What exists nowhere else, where that is the reason. */
             stakes?: components["schemas"]["Stake"][];
             /** @description The id, path or name that the error is about; may be empty. */
@@ -993,7 +1007,7 @@ export interface components {
             agent_profile_id?: string | null;
             /** @description What the agent is asked to do; the first prompt of the first session. */
             prompt?: string;
-            /** @description The repositories to work on, at least one. */
+            /** @description The repositories to work on, at least one; none for a scratch folder. */
             repositories: components["schemas"]["NewTaskRepository"][];
             /** @description Whether to make the workspace and start a session at once. */
             start?: boolean;
@@ -1003,13 +1017,46 @@ export interface components {
             title?: string | null;
             /** @description The workspace; by default the first. */
             workspace_id?: string | null;
+            /**
+             * @description Where the task works: `worktree` (by default), `in_place` for the main checkout of its one repository,
+             *     `adopted` for a worktree that you made, or `scratch` for a folder without a repository.
+             */
+            workspace_kind?: string | null;
         };
         /** @description One repository of a new task. */
         NewTaskRepository: {
+            /** @description The absolute path of the worktree to work in, for the kind `adopted`. */
+            adopt_path?: string | null;
             /** @description The branch, tag or commit to start from; by default the repository's default branch. */
             base_branch?: string | null;
+            /**
+             * @description The existing branch to work on instead of a new one: a local one, or a remote one of which a local one is
+             *     made.
+             */
+            checkout_branch?: string | null;
+            /** @description The ref to fetch from a remote and start from, for example `pull/42/head`. */
+            fetch_ref?: string | null;
+            /** @description The name of the new branch; by default one is made up from the title. */
+            new_branch?: string | null;
+            /** @description Whether to ask the remote of `base_branch`, a remote branch, where it is now before work starts from it. */
+            refresh?: boolean;
+            /** @description The remote of that ref; by default the only one. */
+            remote?: string | null;
             /** @description The repository. */
             repository_id: string;
+        };
+        /** @description What could be asked for instead of a branch that is checked out already. */
+        Offer: {
+            /** @description The worktree of a person that could be adopted. */
+            adopt_path?: string | null;
+            /** @description What a new branch could start from. */
+            base_branch: string;
+            /** @description Whether the main checkout could be worked in. */
+            in_place?: boolean;
+            /** @description A name that is free for it. */
+            new_branch: string;
+            /** @description The task that could get another session instead. */
+            task_id?: string | null;
         };
         /** @description The metadata of a `permission_request` message. */
         Permission: {
@@ -2733,6 +2780,14 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -46,9 +46,10 @@ fn who_trusts_the_main_checkout_can_work_in_its_worktrees() {
         repo: world.repo.path().to_owned(),
         path: world.root().join("a/repo"),
         branch: "freehold/a".into(),
+        branch_use: freehold_git::BranchUse::Make,
         start,
     };
-    let worktree = world.git.add_worktree(&plan).unwrap().path;
+    let worktree = world.git.add_worktree(&plan).unwrap().identity.path;
     assert!(world.git.status(&worktree).unwrap().untracked.is_empty());
     let told = world.git.safe_variables(std::slice::from_ref(&worktree));
     assert_eq!(told.len(), 3);

@@ -70,7 +70,7 @@ fn what_the_branch_does_not_ignore_or_tracks_is_not_copied() {
     world.repo.write("secret.key", "secret\n");
     for (name, start) in [("a", before), ("b", tracking)] {
         let plan = freehold_git::WorktreePlan { start: start.parse().unwrap(), ..world.plan(name) };
-        let worktree = world.git.add_worktree(&plan).unwrap().path;
+        let worktree = world.git.add_worktree(&plan).unwrap().identity.path;
         let planting = world.git.plant(&request(&world, &worktree, &["*.key"])).unwrap();
         assert_eq!(reason(&planting, "secret.key"), "Git does not ignore it on this branch");
         assert_eq!(world.repo.git_in(&worktree, &["status", "--porcelain"]), "");
