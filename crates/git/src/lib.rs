@@ -20,6 +20,7 @@ mod lock;
 mod oid;
 mod ownership;
 mod plant;
+mod pool;
 mod registration;
 mod removal;
 mod repository;
@@ -39,6 +40,7 @@ pub use head::HeadState;
 pub use lock::RepositoryLock;
 pub use oid::Oid;
 pub use plant::{PlantLimits, PlantRequest, PlantedFile, Planting};
+pub use pool::{IdlePlan, IdleUse, IdleWorktree, Prepared, idle_path};
 pub use removal::{
     Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Presence, RemovalError, RemovalOutcome,
     RemovalTarget, Remover,

@@ -16,7 +16,7 @@ use crate::registration::{self, Occupant, Registration, settled};
 use crate::{Git, GitError, HeadState, Oid, failpoint, removal};
 
 /// Parallel checkout pays for large repositories; Git itself stays with one worker below a hundred files.
-const CHECKOUT_WORKERS: &str = "checkout.workers=4";
+pub(crate) const CHECKOUT_WORKERS: &str = "checkout.workers=4";
 
 /// Large files stay pointers: fetching all of them for every task takes minutes and disk, and a person can ask for
 /// them in the workspace. The settings hold for this command alone.
@@ -308,7 +308,7 @@ fn hook_warning(error: &GitError) -> String {
     format!("The worktree is complete, but a hook of the repository failed (post-checkout): {said}")
 }
 
-fn refuse_taken_path(common_dir: &Path, path: &Path) -> Result<(), GitError> {
+pub(crate) fn refuse_taken_path(common_dir: &Path, path: &Path) -> Result<(), GitError> {
     let is_there = match path.symlink_metadata() {
         Ok(_) => true,
         Err(error) if error.kind() == ErrorKind::NotFound => false,
