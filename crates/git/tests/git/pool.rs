@@ -32,7 +32,7 @@ fn a_taken_worktree_is_what_a_fresh_one_would_be() {
     assert_alike(&look_at(&world, &plan.path, "freehold/a"), &look_at(&world, &fresh, "fresh/a"));
     assert_eq!(std::fs::read(world.repo.path().join(".git/config")).unwrap(), config);
     assert!(!idle.identity.path.exists());
-    assert_eq!(world.branches(), ["fresh/a", "freehold/a", "main"]);
+    assert_eq!(world.branches(), ["freehold/a", "fresh/a", "main"]);
 }
 
 #[test]
