@@ -93,6 +93,16 @@ pub(crate) struct GlobalOptions {
         default_value_t = 30_000
     )]
     pub(crate) agent_handshake_ms: u64,
+    /// How many worktrees are made ahead of time for each repository in use; 0 makes none
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        value_name = "N",
+        env = "FREEHOLD_IDLE_WORKTREES",
+        default_value_t = 1
+    )]
+    pub(crate) idle_worktrees: u32,
 }
 
 /// What to do.

@@ -55,6 +55,7 @@ fn setup(global: &GlobalOptions, output: Output) -> Result<Setup, Failure> {
         may_upgrade: false,
         agent_handshake_ms: global.agent_handshake_ms,
         retention_days: global.retention_days,
+        idle_per_repository: global.idle_worktrees,
         output,
     })
 }

@@ -37,6 +37,8 @@ pub(crate) struct Setup {
     pub(crate) agent_handshake_ms: u64,
     /// How many days deleted tasks and old seals are kept.
     pub(crate) retention_days: u16,
+    /// How many worktrees are made ahead of time for each repository in use.
+    pub(crate) idle_per_repository: u32,
     /// Who is told of an upgrade.
     pub(crate) output: Output,
 }
@@ -183,5 +185,6 @@ fn engine_options(setup: &Setup) -> Result<EngineOptions, Failure> {
         agent_handshake_ms: setup.agent_handshake_ms,
         agent_stop_grace_ms: AGENT_STOP_GRACE_MS,
         retention_ms: i64::from(setup.retention_days) * DAY_MS,
+        idle_per_repository: setup.idle_per_repository,
     })
 }

@@ -122,6 +122,8 @@ ids! {
     SealId("seal"),
     /// Identifies a running server and the file system it can reach.
     NodeId("node"),
+    /// Identifies a worktree that was made ahead of time.
+    IdleWorktreeId("idle worktree"),
 }
 
 impl SealId {

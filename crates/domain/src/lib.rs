@@ -10,6 +10,7 @@ pub mod environment;
 pub mod event;
 pub mod id;
 pub mod message;
+pub mod pool;
 pub mod preparation;
 pub mod repository;
 pub mod seal;

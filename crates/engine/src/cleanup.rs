@@ -6,6 +6,7 @@
 //! leaves a row that says where to go on. What a seal cannot hold waits for a person (*needs decision*).
 
 pub(crate) mod expiry;
+pub(crate) mod idle;
 mod permit;
 mod scratch;
 mod sealing;

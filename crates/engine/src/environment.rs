@@ -198,6 +198,7 @@ impl Engine {
         }
         let environment = self.persist(creation, made.clone()).await?;
         crate::failpoint!("engine.creation.persisted");
+        self.refill_idle(creation.worktrees.iter().map(|planned| planned.repository_id.clone()).collect());
         Ok(environment)
     }
 
@@ -215,6 +216,9 @@ impl Engine {
             },
             start: planned.base_commit.parse()?,
         };
+        if let Some(identity) = self.take_idle(&planned.repository_id, &plan).await {
+            return Ok(identity);
+        }
         self.blocking("making a worktree", move |git| git.add_worktree(&plan)).await
     }
 

@@ -25,6 +25,7 @@ pub mod trash;
 pub mod workspace;
 
 mod launch;
+mod pool;
 mod preparation;
 mod setup;
 mod worker;
@@ -59,6 +60,8 @@ pub struct EngineOptions {
     pub agent_stop_grace_ms: u64,
     /// How long deleted tasks, and seals that nothing refers to, are kept, in milliseconds.
     pub retention_ms: i64,
+    /// How many worktrees are made ahead of time for each repository in use; 0 makes none.
+    pub idle_per_repository: u32,
 }
 
 /// The use cases. Cheap to clone; all clones are one engine.
@@ -117,6 +120,7 @@ impl Engine {
         environment::reconcile::settle_unfinished_creations(&engine).await?;
         setup::interrupt_orphaned_setups(&engine).await?;
         cleanup::settle_unactivated_jobs(&engine).await?;
+        pool::judge(&engine).await?;
         let worker = worker::CleanupWorker::new(engine.clone(), remover);
         engine.own(worker.run());
         engine.launch_waiting_tasks().await?;

@@ -42,6 +42,10 @@ impl CleanupWorker {
                     tracing::error!(%error, "what has reached its age could not be purged");
                 }
             }
+            // First, as what a crash left half taken has to be whole before the job of its attempt looks at it.
+            if let Err(error) = self.give_back_idle().await {
+                tracing::error!(%error, "idle worktrees could not be given back");
+            }
             match self.claim().await {
                 Ok(Some(job)) => self.work(job).await,
                 Ok(None) => self.sleep().await,
@@ -51,6 +55,13 @@ impl CleanupWorker {
                 }
             }
         }
+    }
+
+    /// Gives back every idle worktree that is due.
+    async fn give_back_idle(&self) -> Result<(), EngineError> {
+        while !self.engine.inner.shutdown.is_cancelled() && self.engine.give_back_idle(&self.remover).await? {
+        }
+        Ok(())
     }
 
     async fn claim(&self) -> Result<Option<CleanupJob>, EngineError> {

@@ -40,7 +40,7 @@ pub use head::HeadState;
 pub use lock::RepositoryLock;
 pub use oid::Oid;
 pub use plant::{PlantLimits, PlantRequest, PlantedFile, Planting};
-pub use pool::{IdlePlan, IdleUse, IdleWorktree, Prepared, idle_path};
+pub use pool::{IdlePlan, IdleUse, IdleWorktree, Prepared, free_bytes, idle_path};
 pub use removal::{
     Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Presence, RemovalError, RemovalOutcome,
     RemovalTarget, Remover,

@@ -77,6 +77,13 @@ pub enum IdleUse {
     Doubtful(String),
 }
 
+/// How many bytes are free, for this user, on the file system that holds a folder.
+pub fn free_bytes(folder: &Path) -> Result<u64, GitError> {
+    let room = rustix::fs::statvfs(folder)
+        .map_err(|error| GitError::io("asking for the room around", folder)(error.into()))?;
+    Ok(room.f_bavail.saturating_mul(room.f_frsize))
+}
+
 /// Where an idle worktree of this id waits.
 #[must_use]
 pub fn idle_path(workspaces_root: &Path, id: &str) -> PathBuf {
@@ -283,6 +290,7 @@ impl Git {
             let by = "something else was put there meanwhile".to_owned();
             return Err(GitError::Occupied { path: plan.path.clone(), by });
         }
+        failpoint!("git.pool.before_end");
         Note::remove(&dir)?;
         Ok(WorktreeIdentity {
             path: plan.path.clone(),

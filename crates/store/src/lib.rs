@@ -14,6 +14,7 @@ pub mod event;
 mod home_lock;
 pub mod message;
 pub mod node;
+pub mod pool;
 pub mod port_block;
 pub mod preparation;
 pub mod repository;

@@ -3,7 +3,7 @@
 //! Placeholders are `$1`, `$2`, … in the order of their first appearance, because SQLite numbers them so.
 //! What one engine alone understands stands in a mark, `/*pg FOR UPDATE*/` or `/*sqlite …*/`.
 
-use crate::{agent, cleanup, creation, environment, event, message, node, port_block, preparation};
+use crate::{agent, cleanup, creation, environment, event, message, node, pool, port_block, preparation};
 use crate::{
     repository, repository_settings, schema, seal, session, setup, task, upgrade, workflow, workspace,
 };
@@ -41,6 +41,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Statement> {
         event::STATEMENTS,
         message::STATEMENTS,
         node::STATEMENTS,
+        pool::STATEMENTS,
         port_block::STATEMENTS,
         preparation::STATEMENTS,
         repository::STATEMENTS,

@@ -90,6 +90,7 @@ impl Scene {
         let mut command = plain(&[]);
         command.envs(self.repo.environment()).current_dir(self.repo.home());
         command.env("FREEHOLD_HOME", self.home()).env("FREEHOLD_AGENT_HANDSHAKE_MS", "1000");
+        command.env("FREEHOLD_IDLE_WORKTREES", "0");
         command.args(words);
         command
     }

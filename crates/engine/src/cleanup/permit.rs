@@ -1,9 +1,11 @@
-//! The permit to remove: only a claimed cleanup job can produce one, and only this module can name it.
+//! The permit to remove: only a claimed cleanup job, or the row of an idle worktree that is given back, can
+//! produce one, and only this module can make it.
 
 use std::path::Path;
 
 use freehold_domain::cleanup::{CleanupJob, CleanupState, ResourceSnapshot, SnapshotSeal};
 use freehold_domain::id::CleanupJobId;
+use freehold_domain::pool::{IdleState, IdleWorktree};
 use freehold_git::{RemovalError, RemovalOutcome, RemovalTarget, Remover, SealedWorktree};
 
 use crate::EngineError;
@@ -34,7 +36,7 @@ impl ClaimedJob {
 
     /// The right to remove one worktree of the job's snapshot.
     pub(in crate::cleanup) fn permit(&self, target: RemovalTarget) -> RemovalPermit {
-        RemovalPermit { job_id: self.job.id.clone(), target }
+        RemovalPermit { row: self.job.id.to_string(), target }
     }
 
     /// The right to take one seal of the job's snapshot away; none when the job is not about seals.
@@ -44,10 +46,32 @@ impl ClaimedJob {
     }
 }
 
+/// An idle worktree that is being given back. It is no task's, so no job stands for it: its own row does.
+#[derive(Debug)]
+pub(in crate::cleanup) struct ReturningIdle(IdleWorktree);
+
+impl ReturningIdle {
+    /// Accepts the row of an idle worktree; none unless the row says that it is given back.
+    pub(in crate::cleanup) fn new(idle: IdleWorktree) -> Option<Self> {
+        (idle.state == IdleState::Returning).then_some(Self(idle))
+    }
+
+    /// The row.
+    pub(in crate::cleanup) const fn idle(&self) -> &IdleWorktree {
+        &self.0
+    }
+
+    /// The right to remove it.
+    pub(in crate::cleanup) fn permit(&self, target: RemovalTarget) -> RemovalPermit {
+        RemovalPermit { row: self.0.id.to_string(), target }
+    }
+}
+
 /// The right to remove one worktree, once.
 #[derive(Debug)]
 pub(in crate::cleanup) struct RemovalPermit {
-    job_id: CleanupJobId,
+    /// The id of the job, or of the idle worktree, that gives the right.
+    row: String,
     target: RemovalTarget,
 }
 
@@ -59,7 +83,7 @@ impl RemovalPermit {
         remover: &Remover,
         sealed: Option<&SealedWorktree>,
     ) -> Result<RemovalOutcome, RemovalError> {
-        tracing::info!(job_id = %self.job_id, path = %self.target.path.display(), "removing a worktree");
+        tracing::info!(row = self.row, path = %self.target.path.display(), "removing a worktree");
         match sealed {
             Some(sealed) => remover.remove_sealed(&self.target, sealed),
             None => remover.remove(&self.target),

@@ -112,6 +112,7 @@ pub(crate) async fn start_engine_with(
         agent_handshake_ms: 20_000,
         agent_stop_grace_ms: 500,
         retention_ms: freehold_domain::seal::RETENTION_MS,
+        idle_per_repository: 0,
     };
     change(&mut options);
     Engine::start(store, git, Arc::new(SystemClock), Arc::new(RandomIds), options).await.unwrap()

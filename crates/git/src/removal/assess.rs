@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use super::commits::{BranchFate, branch_fate, private_commits};
 use super::{Assessment, BranchPolicy, Finding, FindingKind, Presence, RemovalTarget, checkout, target};
 use crate::head::operation_in_progress;
+use crate::pool::Note;
 use crate::registration::{self, INITIALIZING, Occupant, Registration};
-use crate::{Git, GitError, HeadState, SealedWorktree};
+use crate::{Git, GitError, HeadState, Oid, SealedWorktree};
 
 /// An assessment, and what the removal needs to know beyond it.
 #[derive(Debug)]
@@ -150,7 +151,8 @@ fn judge(
             (Some(registration), _) if !target.never_exposed => {
                 checkout::findings(git, target, &registration.dir)
             }
-            (_, Some(base)) => checkout::half_made_findings(git, &target.path, common_dir, base),
+            (registration, Some(base)) => bases_of(registration.as_ref(), base)
+                .and_then(|bases| checkout::half_made_findings(git, &target.path, common_dir, &bases)),
             (_, None) => {
                 let detail = "The commit at which it was made is not recorded.";
                 Ok(vec![Finding::new(FindingKind::Unknown, Vec::new(), detail)])
@@ -167,6 +169,15 @@ fn judge(
         Ok(fate) => look.branch = fate,
         Err(error) => findings.push(Finding::unknown(&error)),
     }
+}
+
+/// The commits whose files a half-made worktree may have: more than one when it was idle before and was being
+/// taken.
+fn bases_of(registration: Option<&Registration>, base: &Oid) -> Result<Vec<Oid>, GitError> {
+    let note = registration.map(|registration| Note::read(&registration.dir)).transpose()?.flatten();
+    let mut bases = vec![base.clone()];
+    bases.extend(note.into_iter().flat_map(|note| note.commits).filter(|commit| commit != base));
+    Ok(bases)
 }
 
 /// A person's lock is respected. Git's own lock of a worktree that it is making is none, once the attempt has

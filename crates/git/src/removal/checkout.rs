@@ -37,13 +37,45 @@ pub(super) fn findings(git: &Git, target: &RemovalTarget, git_dir: &Path) -> Res
     Ok(findings)
 }
 
-/// Looks at what a failed attempt left: files that are as in the base commit, begun or missing are no work.
+/// Looks at what a failed attempt left: files that are as in a commit that was being checked out, begun or
+/// missing are no work. More than one commit is given where the files were being brought from one to another.
 pub(super) fn half_made_findings(
     git: &Git,
     worktree: &Path,
     common_dir: &Path,
-    base: &Oid,
+    bases: &[Oid],
 ) -> Result<Vec<Finding>, GitError> {
+    let mut entries: Option<Vec<Entry>> = None;
+    for base in bases {
+        let found = differing_from(git, worktree, common_dir, base)?;
+        entries = Some(match entries {
+            None => found,
+            Some(earlier) => earlier.into_iter().filter(|entry| has_path(&found, &entry.path)).collect(),
+        });
+    }
+    let entries = entries.unwrap_or_default();
+    let is_outside = |entry: &&Entry| matches!(entry.kind, EntryKind::Untracked | EntryKind::Ignored);
+    let changed: Vec<String> = entries.iter().filter(|entry| !is_outside(entry)).map(Entry::shown).collect();
+    let mut findings = Vec::new();
+    if !changed.is_empty() {
+        let detail = "Files differ from the commit that was being checked out.";
+        findings.push(Finding::new(FindingKind::Uncommitted, changed, detail));
+    }
+    findings.extend(files_outside(worktree, &entries, &[])?);
+    findings.extend(nested(git, worktree)?);
+    Ok(findings)
+}
+
+/// Whether a list has a path, by itself or in a directory that is listed as a whole.
+fn has_path(entries: &[Entry], path: &[u8]) -> bool {
+    let is_around = |folder: &[u8], inner: &[u8]| folder.ends_with(b"/") && inner.starts_with(folder);
+    entries
+        .iter()
+        .any(|entry| entry.path == path || is_around(&entry.path, path) || is_around(path, &entry.path))
+}
+
+/// What differs from one commit, without what is begun or missing.
+fn differing_from(git: &Git, worktree: &Path, common_dir: &Path, base: &Oid) -> Result<Vec<Entry>, GitError> {
     let scratch = ScratchIndex::empty(git);
     let on_it = |operation: &'static str| {
         let command = git.read(operation, common_dir).args(CLOSE_LOOK);
@@ -53,26 +85,18 @@ pub(super) fn half_made_findings(
         scratch.used_by(command.arg("-C").arg(worktree))
     };
     on_it("reading the base commit of").args(["read-tree", base.as_str()]).stdout()?;
-    let entries = status::list(on_it("reading the half-made status of"), Ignored::Listed)?;
-    let mut changed = Vec::new();
-    for entry in &entries {
+    let mut differing = Vec::new();
+    for entry in status::list(on_it("reading the half-made status of"), Ignored::Listed)? {
         let is_changed = match entry.kind {
             EntryKind::Changed { worktree: letter, .. } => !matches!(letter, b'.' | b'D'),
-            EntryKind::Unmerged => true,
-            EntryKind::Untracked | EntryKind::Ignored => false,
+            EntryKind::Unmerged | EntryKind::Untracked | EntryKind::Ignored => true,
         };
-        if is_changed && !is_begun(&on_it, worktree, base, &entry.path)? {
-            changed.push(entry.shown());
+        let may_be_begun = matches!(entry.kind, EntryKind::Changed { .. });
+        if is_changed && !(may_be_begun && is_begun(&on_it, worktree, base, &entry.path)?) {
+            differing.push(entry);
         }
     }
-    let mut findings = Vec::new();
-    if !changed.is_empty() {
-        let detail = "Files differ from the commit that was being checked out.";
-        findings.push(Finding::new(FindingKind::Uncommitted, changed, detail));
-    }
-    findings.extend(files_outside(worktree, &entries, &[])?);
-    findings.extend(nested(git, worktree)?);
-    Ok(findings)
+    Ok(differing)
 }
 
 /// Whether a plain file is the beginning of what the commit has, as a checkout that was killed leaves it.

@@ -13,6 +13,8 @@ mod ownership;
 mod plant;
 mod pool;
 mod pool_bench;
+#[cfg(feature = "failpoints")]
+mod pool_crash;
 mod pool_speed;
 mod removal;
 mod removal_half_made;

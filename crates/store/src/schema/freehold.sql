@@ -250,6 +250,23 @@ CREATE TABLE workspace_creations (
 );
 CREATE INDEX idx_workspace_creations_state ON workspace_creations (state);
 
+-- Worktrees that were made ahead of time and are no task's. No foreign key: what is on disk outlives the row of
+-- its repository. The proof is '' while one is being made.
+CREATE TABLE idle_worktrees (
+    id TEXT NOT NULL PRIMARY KEY,
+    repository_id TEXT NOT NULL,
+    node_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    repository_path TEXT NOT NULL,
+    worktree_path TEXT NOT NULL,
+    commit_id TEXT NOT NULL,
+    proof TEXT NOT NULL DEFAULT '',
+    reason TEXT NOT NULL DEFAULT '',
+    created_at TIMESTAMP NOT NULL,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_idle_worktrees_node_state ON idle_worktrees (node_id, state, repository_id);
+
 CREATE TABLE task_sessions (
     id TEXT NOT NULL PRIMARY KEY,
     task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,

@@ -36,6 +36,8 @@ impl DemoServer {
         let mut command = program(own_file);
         command.args(["serve", "--port", "0", "--no-open", "--json", "--home"]).arg(scene.home());
         command.env_remove("FREEHOLD_DATABASE").env_remove("FREEHOLD_LOG").env_remove("FREEHOLD_HOME");
+        // The story counts worktrees, and those that are made ahead of time are no task's.
+        command.env("FREEHOLD_IDLE_WORKTREES", "0");
         if let Some(database) = &scene.database {
             // Not as an argument, which every user of the machine can see.
             command.env("FREEHOLD_DATABASE", database);
