@@ -46,6 +46,11 @@ impl World {
         self.home.join("workspaces")
     }
 
+    /// Starts an engine that keeps so many idle worktrees per repository.
+    pub(crate) async fn start_with_pool(&self, size: u32) -> Engine {
+        start_engine_with(&self.home, &self.url, |options| options.idle_per_repository = size).await
+    }
+
     pub(crate) async fn start(&self) -> Engine {
         start_engine(&self.home, &self.url).await
     }

@@ -12,6 +12,7 @@ mod creation;
 mod harness;
 mod inherited;
 mod preparation;
+mod pool;
 mod reopening;
 mod session;
 mod starts;

@@ -15,6 +15,7 @@ mod pool;
 mod pool_bench;
 #[cfg(feature = "failpoints")]
 mod pool_crash;
+mod pool_random;
 mod pool_speed;
 mod removal;
 mod removal_half_made;
