@@ -12,6 +12,7 @@ mod server;
 mod startup;
 mod upgrade;
 mod workspace;
+mod worktrees;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,7 +34,10 @@ usage: cargo run --release -p xtask -- bench [--files N] [--tasks N] [--runs N] 
   --no-report   prints the table and leaves docs/benchmarks.md as it is
 
        cargo run --release -p xtask -- bench upgrade [--help]
-                measures the upgrade of a large legacy database, which takes some minutes more";
+                measures the upgrade of a large legacy database, which takes some minutes more
+
+       cargo run --release -p xtask -- bench worktrees [--files N] [--runs N] [--no-report]
+                measures the idle pool, giving back, sealing and restoring";
 
 /// How large a run is.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +62,9 @@ pub fn run(arguments: &[&str]) -> Result<(), Failure> {
     if let ["upgrade", arguments @ ..] = arguments {
         return upgrade::run(arguments);
     }
+    if let ["worktrees", arguments @ ..] = arguments {
+        return worktrees::run(arguments);
+    }
     if arguments.contains(&"--help") {
         println!("{USAGE}");
         return Ok(());
@@ -80,7 +87,7 @@ fn measure(bench: &Bench) -> Result<Vec<Row>, Failure> {
     let mut rows = vec![startup::binary_size(&bench.binary)?];
     eprintln!("making a repository of {} files", bench.options.files);
     let repository = sample::make_repository(&bench.folder.path().join("repository"), bench.options.files)?;
-    let mut server = Server::start(bench)?;
+    let mut server = Server::start(bench, 0)?;
     let repository_id = server.add_repository(&repository)?;
     eprintln!("making workspaces, {} with git and {0} with Freehold", bench.options.runs);
     rows.push(workspace::ready(bench, &server, &repository, &repository_id)?);

@@ -217,7 +217,7 @@ impl Engine {
             start: planned.base_commit.parse()?,
         };
         if let Some(identity) = self.take_idle(&planned.repository_id, &plan).await {
-            return Ok(identity);
+            return Ok(MadeWorktree { identity, warning: None });
         }
         self.blocking("making a worktree", move |git| git.add_worktree(&plan)).await
     }

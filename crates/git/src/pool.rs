@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 use crate::lock::RepositoryLock;
 use crate::registration::{self, Occupant, Registration, settled};
-use crate::worktree::{CHECKOUT_WORKERS, refuse_taken_path};
+use crate::worktree::{BranchUse, CHECKOUT_WORKERS, refuse_taken_path};
 use crate::{Git, GitError, Oid, WorktreeIdentity, WorktreePlan, failpoint, removal};
 use evidence::Evidence;
 pub(crate) use note::Note;
@@ -131,6 +131,9 @@ impl Git {
     pub fn take_idle(&self, idle: &IdleWorktree, plan: &WorktreePlan) -> Result<IdleUse, GitError> {
         if !plan.path.is_absolute() {
             return Err(GitError::RelativePath { path: plan.path.clone() });
+        }
+        if plan.branch_use != BranchUse::Make {
+            return Ok(IdleUse::Unsuited("the branch was there before".into()));
         }
         if !is_plain_name(&plan.branch) {
             return Ok(IdleUse::Unsuited("Git has to look at the name of the branch".into()));

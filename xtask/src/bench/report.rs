@@ -9,8 +9,31 @@ use crate::tree::repository_root;
 
 const PAGE: &str = "docs/benchmarks.md";
 
-/// The last section, which a command of its own measures; the others write around it.
-const UPGRADE: &str = "## Upgrading a legacy database";
+/// A section that a command of its own measures; whatever else is written leaves it as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    Worktrees,
+    Upgrade,
+}
+
+impl Section {
+    /// In the order of the page.
+    const ALL: [Self; 2] = [Self::Worktrees, Self::Upgrade];
+
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Worktrees => "## Worktrees beside Git's own commands",
+            Self::Upgrade => "## Upgrading a legacy database",
+        }
+    }
+
+    const fn command(self) -> &'static str {
+        match self {
+            Self::Worktrees => "bench worktrees",
+            Self::Upgrade => "bench upgrade",
+        }
+    }
+}
 
 /// One measurement.
 #[derive(Debug)]
@@ -101,20 +124,23 @@ pub(super) fn write(bench: &Bench, table: &str) -> Result<&'static str, Failure>
         events = bench.options.events,
     );
     let written = std::fs::read_to_string(repository_root().join(PAGE)).unwrap_or_default();
-    write_page(&with_upgrade(&page, split_at_upgrade(&written).1))
+    write_page(&joined(&page, Section::ALL.map(|section| section_of(&written, section))))
 }
 
-/// Writes the section of the upgrade and leaves the rest of the page as it is; gives its path.
-pub(super) fn write_upgrade(table: &str, how: &[String]) -> Result<&'static str, Failure> {
-    let section = format!(
-        "{UPGRADE}\n\nMeasured by `cargo run --release -p xtask -- bench upgrade` with a release build on {}.\n\n\
-         {table}\n{}\n",
+/// Writes one section and leaves the rest of the page as it is; gives its path.
+pub(super) fn write_section(section: Section, table: &str, how: &[String]) -> Result<&'static str, Failure> {
+    let text = format!(
+        "{}\n\nMeasured by `cargo run --release -p xtask -- {}` with a release build on {}.\n\n{table}\n{}\n",
+        section.heading(),
+        section.command(),
         machine()?,
         how.join("\n"),
     );
     let written = std::fs::read_to_string(repository_root().join(PAGE))
         .map_err(|error| Failure::new(format!("could not read {PAGE}: {error}")))?;
-    write_page(&with_upgrade(split_at_upgrade(&written).0, &section))
+    let sections =
+        Section::ALL.map(|other| if other == section { text.as_str() } else { section_of(&written, other) });
+    write_page(&joined(before_sections(&written), sections))
 }
 
 fn write_page(page: &str) -> Result<&'static str, Failure> {
@@ -123,14 +149,24 @@ fn write_page(page: &str) -> Result<&'static str, Failure> {
     Ok(PAGE)
 }
 
-/// The page before the section of the upgrade, and the section, which may be absent.
-fn split_at_upgrade(page: &str) -> (&str, &str) {
-    page.split_at(page.find(UPGRADE).unwrap_or(page.len()))
+/// The page before the first section that has a command of its own.
+fn before_sections(page: &str) -> &str {
+    let end = Section::ALL.iter().filter_map(|section| page.find(section.heading())).min();
+    &page[..end.unwrap_or(page.len())]
 }
 
-fn with_upgrade(page: &str, section: &str) -> String {
-    let page = page.trim_end();
-    if section.is_empty() { format!("{page}\n") } else { format!("{page}\n\n{section}") }
+/// A section with its heading; empty where the page has none.
+fn section_of(page: &str, section: Section) -> &str {
+    let Some(start) = page.find(section.heading()) else { return "" };
+    let rest = &page[start..];
+    let after = |other: &Section| rest.find(other.heading()).filter(|at| *at > 0);
+    let end = Section::ALL.iter().filter_map(after).min();
+    rest[..end.unwrap_or(rest.len())].trim_end()
+}
+
+fn joined(page: &str, sections: [&str; 2]) -> String {
+    let parts = std::iter::once(page).chain(sections).map(str::trim).filter(|part| !part.is_empty());
+    format!("{}\n", parts.collect::<Vec<_>>().join("\n\n"))
 }
 
 /// The shape of this machine, without its name.
@@ -151,13 +187,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_section_of_the_upgrade_stays_when_the_others_are_written() {
-        let section = format!("{UPGRADE}\n\nslow\n");
-        let page = with_upgrade("# Page\n\ntext\n", &section);
-        assert_eq!(page, format!("# Page\n\ntext\n\n{UPGRADE}\n\nslow\n"));
-        assert_eq!(split_at_upgrade(&page), ("# Page\n\ntext\n\n", section.as_str()));
-        assert_eq!(with_upgrade("# New\n", split_at_upgrade(&page).1), format!("# New\n\n{section}"));
-        assert_eq!(with_upgrade("# New\n", split_at_upgrade("# Page\n").1), "# New\n");
+    fn sections_with_a_command_of_their_own_stay_when_the_others_are_written() {
+        let [worktrees, upgrade] = Section::ALL.map(|section| format!("{}\n\nslow", section.heading()));
+        let page = joined("# Page\n\ntext\n", [&worktrees, &upgrade]);
+        assert_eq!(page, format!("# Page\n\ntext\n\n{worktrees}\n\n{upgrade}\n"));
+        assert_eq!(before_sections(&page), "# Page\n\ntext\n\n");
+        assert_eq!(Section::ALL.map(|section| section_of(&page, section)), [&worktrees, &upgrade]);
+        let old = joined("# Page\n", ["", &upgrade]);
+        assert_eq!(Section::ALL.map(|section| section_of(&old, section)), ["", &upgrade]);
+        assert_eq!(joined("# New\n", ["", ""]), "# New\n");
+        assert_eq!(before_sections("# Page\n"), "# Page\n");
     }
 
     #[test]

@@ -19,18 +19,19 @@ pub(super) struct Server {
     child: Child,
     home: PathBuf,
     port: u16,
+    idle_worktrees: u32,
     token: String,
     agent: ureq::Agent,
 }
 
 impl Server {
-    /// Starts a server on a fresh home and waits until it is healthy.
-    pub(super) fn start(bench: &Bench) -> Result<Self, Failure> {
+    /// Starts a server on a fresh home, with so many idle worktrees per repository, and waits until it is healthy.
+    pub(super) fn start(bench: &Bench, idle_worktrees: u32) -> Result<Self, Failure> {
         let home = bench.folder.path().join("home");
         let port = free_port()?;
-        let child = spawn(&bench.binary, &home, port)?;
+        let child = spawn(&bench.binary, &home, port, idle_worktrees)?;
         let agent = ureq::Agent::config_builder().timeout_global(Some(LIMIT)).build().new_agent();
-        let mut server = Self { child, home, port, token: String::new(), agent };
+        let mut server = Self { child, home, port, idle_worktrees, token: String::new(), agent };
         server.wait_until_healthy()?;
         let token = server.home.join("token");
         let text = std::fs::read_to_string(&token)
@@ -44,7 +45,7 @@ impl Server {
     pub(super) fn restart(&mut self, binary: &Path) -> Result<Duration, Failure> {
         self.end();
         let started = Instant::now();
-        self.child = spawn(binary, &self.home, self.port)?;
+        self.child = spawn(binary, &self.home, self.port, self.idle_worktrees)?;
         self.wait_until_healthy()?;
         Ok(started.elapsed())
     }
@@ -153,9 +154,10 @@ fn refused(path: &str, error: &ureq::Error) -> Failure {
     Failure::new(format!("the server refused {path}: {error}"))
 }
 
-fn spawn(binary: &Path, home: &Path, port: u16) -> Result<Child, Failure> {
+fn spawn(binary: &Path, home: &Path, port: u16, idle_worktrees: u32) -> Result<Child, Failure> {
     let mut command = program(binary);
     command.arg("serve").arg("--home").arg(home).args(["--port", &port.to_string(), "--no-open"]);
+    command.env("FREEHOLD_IDLE_WORKTREES", idle_worktrees.to_string());
     let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
     quiet.spawn().map_err(|error| Failure::new(format!("could not start {}: {error}", binary.display())))
 }

@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), Failure> {
     let table = report::table(&outcome.rows);
     println!("\n{table}\n{}", outcome.words.join("\n"));
     if options.write_report {
-        println!("\nwrote {}", report::write_upgrade(&table, &outcome.words)?);
+        println!("\nwrote {}", report::write_section(report::Section::Upgrade, &table, &outcome.words)?);
     }
     Ok(())
 }

@@ -12,7 +12,13 @@ use crate::Failure;
 use crate::program::{output_of, program};
 
 /// How often the server is asked whether the workspace is ready.
-const POLL: Duration = Duration::from_millis(5);
+const POLL: Duration = Duration::from_millis(1);
+
+/// How long after an idle worktree is on disk it waits for a task at the latest.
+const RECORDED: Duration = Duration::from_millis(500);
+
+/// How many workspaces go while another one is made.
+const GOING: usize = 6;
 
 /// Makes workspaces and plain worktrees in turns, each first as often as second, and compares their medians.
 pub(super) fn ready(bench: &Bench, server: &Server, repository: &Path, id: &str) -> Result<Row, Failure> {
@@ -30,6 +36,99 @@ pub(super) fn ready(bench: &Bench, server: &Server, repository: &Path, id: &str)
     let ratio = median(ours).as_secs_f64() / median(plain).as_secs_f64();
     let what = format!("workspace ready, {} files, ÷ plain `git worktree add`", bench.options.files);
     Ok(Row::at_most(&what, ratio, 0.9, "").noted(note))
+}
+
+/// Makes workspaces from the idle pool and plain worktrees in turns.
+pub(super) fn from_the_pool(
+    bench: &Bench,
+    server: &Server,
+    repository: &Path,
+    id: &str,
+) -> Result<Row, Failure> {
+    let (mut plain, mut ours) = (Vec::new(), Vec::new());
+    // The first one gives the pool its reason.
+    workspace(server, id, 1_000)?;
+    for run in 0..bench.options.runs {
+        for plain_now in [run % 2 == 0, run % 2 == 1] {
+            wait_for_idle(repository)?;
+            settle()?;
+            match plain_now {
+                true => plain.push(plain_worktree(bench, repository, 1_000 + run)?),
+                false => ours.push(workspace(server, id, 1_001 + run)?),
+            }
+        }
+    }
+    let note = format!("{} ÷ {}", spread(&ours), spread(&plain));
+    let ratio = median(ours).as_secs_f64() / median(plain).as_secs_f64();
+    let what = format!(
+        "workspace ready from the pool, from request to answer, {} files, ÷ plain `git worktree add`",
+        bench.options.files
+    );
+    Ok(Row::at_most(&what, ratio, 0.05, "").noted(note))
+}
+
+/// Makes workspaces while many others go, and beside it undisturbed ones.
+pub(super) fn while_others_go(bench: &Bench, server: &Server, id: &str) -> Result<Row, Failure> {
+    let (mut calm, mut disturbed) = (Vec::new(), Vec::new());
+    for run in 0..bench.options.runs {
+        let first = 2_000 + run * (GOING + 1);
+        let mut going = Vec::new();
+        for number in first..first + GOING {
+            let (time, task) = made_workspace(server, id, number)?;
+            going.push(task);
+            // What is made right after another one pays for its writing.
+            if number + 1 == first + GOING {
+                calm.push(time);
+            } else {
+                settle()?;
+            }
+        }
+        settle()?;
+        for task in going {
+            server.post(&format!("/tasks/{task}/archive"), &json!({}))?;
+        }
+        disturbed.push(workspace(server, id, first + GOING)?);
+        wait_until_done(server)?;
+    }
+    let note = format!("{} ÷ {}", spread(&disturbed), spread(&calm));
+    let ratio = median(disturbed).as_secs_f64() / median(calm).as_secs_f64();
+    let what = format!("workspace made while {GOING} others go, ÷ undisturbed");
+    Ok(Row::at_most(&what, ratio, 1.5, "").noted(note))
+}
+
+/// Waits until an idle worktree is registered, complete and recorded.
+fn wait_for_idle(repository: &Path) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        let mut command = program("git");
+        let listed = output_of(command.arg("-C").arg(repository).args(["worktree", "list", "--porcelain"]))?;
+        let listed = String::from_utf8_lossy(&listed);
+        let is_idle = |record: &str| record.contains("/.idle/") && !record.contains("\nlocked");
+        if listed.split("\n\n").any(is_idle) {
+            std::thread::sleep(RECORDED);
+            return Ok(());
+        }
+        if started.elapsed() > LIMIT {
+            return Err(Failure::new("no idle worktree was made"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits until every workspace that goes is gone.
+fn wait_until_done(server: &Server) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        let jobs = server.get("/cleanup-jobs")?;
+        let is_open = |job: &serde_json::Value| !matches!(job["state"].as_str(), Some("succeeded"));
+        if !jobs.as_array().is_some_and(|jobs| jobs.iter().any(is_open)) {
+            return Ok(());
+        }
+        if started.elapsed() > LIMIT {
+            return Err(Failure::new("the workspaces were not given back"));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// The median and, because a disk has moods, the extremes.
@@ -61,6 +160,11 @@ fn plain_worktree(bench: &Bench, repository: &Path, run: usize) -> Result<Durati
 
 /// From the request that starts a task to the moment its environment is ready.
 fn workspace(server: &Server, repository_id: &str, run: usize) -> Result<Duration, Failure> {
+    made_workspace(server, repository_id, run).map(|(time, _)| time)
+}
+
+/// The same, with the task's id.
+fn made_workspace(server: &Server, repository_id: &str, run: usize) -> Result<(Duration, String), Failure> {
     let id = server.add_task(&format!("Measured workspace {run}"), repository_id)?;
     let path = format!("/tasks/{id}");
     let started = Instant::now();
@@ -68,7 +172,7 @@ fn workspace(server: &Server, repository_id: &str, run: usize) -> Result<Duratio
     loop {
         let task = server.get(&path)?;
         if task["environment"]["status"] == "ready" {
-            return Ok(started.elapsed());
+            return Ok((started.elapsed(), id));
         }
         if task["task"]["state"] == "FAILED" || started.elapsed() > LIMIT {
             return Err(Failure::new(format!("no workspace was made: {}", task["error_message"])));

@@ -21,6 +21,8 @@ mod removal;
 mod removal_half_made;
 mod removal_identity;
 mod removal_sealed;
+#[cfg(feature = "failpoints")]
+mod removal_speed;
 mod repository;
 mod seal;
 mod seal_bench;

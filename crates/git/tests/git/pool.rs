@@ -80,10 +80,10 @@ fn a_doubtful_one_is_not_used_and_left_as_it_is() {
     is_left_alone("a new file", |_, idle| write_file(&idle.identity.path.join("src/notes.txt"), "mine"));
     is_left_alone("an ignored file", |_, idle| write_file(&idle.identity.path.join(".env"), "secret"));
     is_left_alone("an empty folder", |_, idle| {
-        std::fs::create_dir(idle.identity.path.join("empty")).unwrap()
+        std::fs::create_dir(idle.identity.path.join("empty")).unwrap();
     });
     is_left_alone("a missing file", |_, idle| {
-        std::fs::remove_file(idle.identity.path.join("README.md")).unwrap()
+        std::fs::remove_file(idle.identity.path.join("README.md")).unwrap();
     });
     is_left_alone("another mode", |_, idle| {
         let file = idle.identity.path.join("README.md");
@@ -134,9 +134,12 @@ fn a_change_that_keeps_size_and_time_is_seen() {
     });
 }
 
+/// A change of what shapes files besides the commit.
+type Change = fn(&World);
+
 #[test]
 fn settings_that_shape_files_make_it_stale() {
-    let changes: [(&str, fn(&World)); 6] = [
+    let changes: [(&str, Change); 6] = [
         ("autocrlf", |world| _ = world.repo.git(&["config", "core.autocrlf", "true"])),
         ("attributes", |world| write_file(&world.repo.path().join(".git/info/attributes"), "* eol=crlf\n")),
         ("global attributes", |world| {

@@ -56,6 +56,7 @@ pub(crate) fn idle_target(world: &World, idle: &IdleWorktree) -> RemovalTarget {
         managed_root: world.root(),
         branch_policy: BranchPolicy::Keep,
         never_exposed: true,
+        accepted: Vec::new(),
     }
 }
 

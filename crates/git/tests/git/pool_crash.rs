@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 
 use freehold_git::{
-    BranchPolicy, IdleUse, IdleWorktree, RemovalTarget, Remover, WorktreeIdentity, WorktreePlan,
+    BranchPolicy, BranchUse, IdleUse, IdleWorktree, RemovalTarget, Remover, WorktreeIdentity, WorktreePlan,
 };
 
 use crate::pool_bench::{idle_plan, idle_target, prepare, take};
@@ -64,6 +64,7 @@ fn attempted(world: &World) -> RemovalTarget {
         managed_root: world.root(),
         branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
         never_exposed: true,
+        accepted: Vec::new(),
     }
 }
 
@@ -197,6 +198,6 @@ fn part_takes() {
     let repo = home.join("repo");
     let start = git.resolve_start(&repo, "main").unwrap().commit;
     let (path, branch) = (home.join("workspaces/a/repo"), "freehold/a".to_owned());
-    let used = git.take_idle(&idle, &WorktreePlan { repo, path, branch, start }).unwrap();
+    let used = git.take_idle(&idle, &WorktreePlan { repo, path, branch, branch_use: BranchUse::Make, start }).unwrap();
     panic!("it went on: {used:?}");
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use freehold_testkit::repo::TempRepo;
 
+use crate::pool_speed::report;
 use crate::seal_bench::SealBench;
 use crate::world::World;
 
@@ -15,11 +16,6 @@ fn timed(mut work: impl FnMut()) -> Duration {
     let started = Instant::now();
     work();
     started.elapsed()
-}
-
-fn middle(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
 }
 
 fn make_dirty(bench: &SealBench) {
@@ -57,10 +53,13 @@ fn sealing_and_restoring_beside_a_stash() {
             bench.git(&["reset", "--quiet", "--hard"]);
             bench.git(&["clean", "--quiet", "-fd"]);
         }
-        let [stash, pop, seal, add, restore] = [stash, pop, seal, add, restore].map(middle);
-        let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
-        println!("{count} files: stash -u {stash:?}, seal {seal:?}: {:.2}", ratio(seal, stash));
-        println!("{count} files: stash pop {pop:?}, restore {restore:?}: {:.2}", ratio(restore, pop));
-        println!("{count} files: worktree add and stash pop {add:?}: {:.2}", ratio(restore, add));
+        report(&format!("seal, {count} files, ÷ `git stash -u`"), 1.5, seal, stash);
+        report(&format!("restore, {count} files, ÷ `git stash pop`"), 1.5, restore.clone(), pop);
+        report(
+            &format!("restore, {count} files, ÷ `git worktree add` and `git stash pop`"),
+            1.5,
+            restore,
+            add,
+        );
     }
 }
