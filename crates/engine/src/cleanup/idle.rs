@@ -65,7 +65,9 @@ impl Engine {
             }
             match permit.redeem(&remover, None) {
                 Ok(_) => Ok(Returned::Gone),
-                Err(error @ (RemovalError::AtStake(_) | RemovalError::Changed { .. })) => Ok(Returned::Left(error.to_string())),
+                Err(error @ (RemovalError::AtStake(_) | RemovalError::Changed { .. })) => {
+                    Ok(Returned::Left(error.to_string()))
+                }
                 Err(RemovalError::Git(error)) => Err(EngineError::Git(error)),
             }
         })

@@ -8,8 +8,8 @@ use freehold_engine::cleanup::CloseAction;
 use freehold_testkit::repo::write_file;
 
 use crate::harness::{
-    World, add_repository, close, new_task, on_both_engines, on_sqlite, start_engine_with,
-    wait_for_task, wait_until_idle, worktree_of,
+    World, add_repository, close, new_task, on_both_engines, on_sqlite, start_engine_with, wait_for_task,
+    wait_until_idle, worktree_of,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -174,7 +174,10 @@ async fn child() {
     let variable = |name: &str| std::env::var(name).unwrap();
     let _failpoints = fail::FailScenario::setup();
     let home = PathBuf::from(variable("FREEHOLD_CRASH_HOME"));
-    let engine = start_engine_with(&home, &variable("FREEHOLD_CRASH_DATABASE"), |options| options.idle_per_repository = 1).await;
+    let engine = start_engine_with(&home, &variable("FREEHOLD_CRASH_DATABASE"), |options| {
+        options.idle_per_repository = 1
+    })
+    .await;
     let repository = engine.repositories().await.unwrap()[0].id.clone();
     let id = engine.create_task(new_task(&repository, "second", "list")).await.unwrap();
     wait_until_idle(&engine, &id).await;
