@@ -147,12 +147,6 @@ impl Git {
         &self.program.scratch_dir
     }
 
-    /// The value of an environment variable, as a git that is started gets it.
-    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
-        let own = self.program.environment.iter().rev().find(|(own, _)| own == name);
-        own.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
-    }
-
     pub(crate) fn is_at_least(&self, major: u32, minor: u32) -> bool {
         self.program.number >= (major, minor)
     }

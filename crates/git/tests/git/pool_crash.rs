@@ -198,6 +198,8 @@ fn part_takes() {
     let repo = home.join("repo");
     let start = git.resolve_start(&repo, "main").unwrap().commit;
     let (path, branch) = (home.join("workspaces/a/repo"), "freehold/a".to_owned());
-    let used = git.take_idle(&idle, &WorktreePlan { repo, path, branch, branch_use: BranchUse::Make, start }).unwrap();
+    let used = git
+        .take_idle(&idle, &WorktreePlan { repo, path, branch, branch_use: BranchUse::Make, start })
+        .unwrap();
     panic!("it went on: {used:?}");
 }
