@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 use crate::lock::RepositoryLock;
 use crate::registration::{self, Occupant, Registration, settled};
-use crate::worktree::{BranchUse, CHECKOUT_WORKERS, refuse_taken_path};
+use crate::worktree::{BranchUse, CHECKOUT_WORKERS, SKIP_FILTERS, SKIP_SMUDGE, refuse_taken_path};
 use crate::{Git, GitError, Oid, WorktreeIdentity, WorktreePlan, failpoint, removal};
 use evidence::Evidence;
 pub(crate) use note::Note;
@@ -108,6 +108,7 @@ impl Git {
         std::fs::create_dir_all(parent).map_err(GitError::io("making the folder", parent))?;
         failpoint!("git.pool.before_add");
         let command = self.write("making an idle worktree of", &plan.repo, &lock);
+        let command = command.env(SKIP_SMUDGE.0, SKIP_SMUDGE.1).args(SKIP_FILTERS);
         let command = command.args(["-c", CHECKOUT_WORKERS, "worktree", "add", "--quiet", "--detach", "--"]);
         command.args([plan.path.as_os_str(), plan.commit.as_str().as_ref()]).run()?;
         failpoint!("git.pool.after_add");
@@ -276,6 +277,7 @@ impl Git {
         failpoint!("git.pool.after_note");
         if identity.head != plan.start {
             let command = self.write("changing the commit of", &identity.path, lock);
+            let command = command.env(SKIP_SMUDGE.0, SKIP_SMUDGE.1).args(SKIP_FILTERS);
             let command = command.args(["-c", CHECKOUT_WORKERS, "-c", "advice.detachedHead=false"]);
             let command = command.args(["checkout", "--quiet", "--no-guess", "--detach"]);
             command.args([plan.start.as_str(), "--"]).run()?;

@@ -20,10 +20,10 @@ pub(crate) const CHECKOUT_WORKERS: &str = "checkout.workers=4";
 
 /// Large files stay pointers: fetching all of them for every task takes minutes and disk, and a person can ask for
 /// them in the workspace. The settings hold for this command alone.
-const SKIP_FILTERS: [&str; 6] =
+pub(crate) const SKIP_FILTERS: [&str; 6] =
     ["-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false"];
 /// The same for hooks that run Git LFS.
-const SKIP_SMUDGE: (&str, &str) = ("GIT_LFS_SKIP_SMUDGE", "1");
+pub(crate) const SKIP_SMUDGE: (&str, &str) = ("GIT_LFS_SKIP_SMUDGE", "1");
 
 /// How often, and after what pause, the list of worktrees is looked at while another git writes to it.
 const LOOKS: u32 = 50;

@@ -89,6 +89,7 @@ impl Engine {
             branch_policy: BranchPolicy::Keep,
             never_exposed: true,
             accepted: Vec::new(),
+            planted: Vec::new(),
         })
     }
 }

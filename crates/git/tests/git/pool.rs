@@ -264,3 +264,30 @@ fn a_checkout_is_measured_without_making_it() {
     let bytes = world.git.checkout_bytes(world.repo.path(), &world.head()).unwrap();
     assert!((100_000..101_000).contains(&bytes), "{bytes}");
 }
+
+#[test]
+fn large_files_stay_pointers_as_in_a_worktree_that_was_made_afresh() {
+    let world = World::new();
+    world.repo.write(".gitattributes", "*.bin filter=lfs\n");
+    world.repo.write("one.bin", "pointer one\n");
+    world.repo.commit("Large files");
+    for key in ["filter.lfs.smudge", "filter.lfs.clean"] {
+        world.repo.git(&["config", key, "tr a-z A-Z"]);
+    }
+    let idle = prepare(&world, "one", &world.head());
+    world.repo.git(&["config", "filter.lfs.clean", "cat"]);
+    let stale = take(&world, &idle, &world.plan("a"));
+    assert!(matches!(stale, IdleUse::Stale(_)), "{stale:?}");
+    let idle = prepare(&world, "two", &world.head());
+    world.repo.write("two.bin", "pointer two\n");
+    world.repo.commit("Another");
+    must_take(&world, &idle, &world.plan("a"));
+    world.add("fresh");
+    for name in ["one.bin", "two.bin"] {
+        let read = |task: &str| std::fs::read_to_string(world.plan(task).path.join(name)).unwrap();
+        assert_eq!(read("a"), read("fresh"), "{name}");
+        assert!(read("a").starts_with("pointer"), "{name}");
+    }
+    let status = |task: &str| world.repo.git_in(&world.plan(task).path, &["status", "--porcelain"]);
+    assert_eq!(status("a"), status("fresh"));
+}

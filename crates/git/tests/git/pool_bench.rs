@@ -57,6 +57,7 @@ pub(crate) fn idle_target(world: &World, idle: &IdleWorktree) -> RemovalTarget {
         branch_policy: BranchPolicy::Keep,
         never_exposed: true,
         accepted: Vec::new(),
+        planted: Vec::new(),
     }
 }
 

@@ -65,6 +65,7 @@ fn attempted(world: &World) -> RemovalTarget {
         branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
         never_exposed: true,
         accepted: Vec::new(),
+        planted: Vec::new(),
     }
 }
 
