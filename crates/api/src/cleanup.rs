@@ -74,6 +74,8 @@ pub struct CloseReport {
     pub sealed: Vec<Stake>,
     /// What a seal does not hold; when not empty, the cleanup waits for a decision and removes nothing.
     pub stakes: Vec<Stake>,
+    /// Until when the task can be brought back from the trash, were it deleted now; none for an archive.
+    pub restorable_until: Option<String>,
 }
 
 /// How a task is closed.

@@ -80,6 +80,8 @@ pub struct CloseReport {
     pub sealed: Vec<Stake>,
     /// What a seal does not hold, so that a person must decide.
     pub stakes: Vec<Stake>,
+    /// Until when the task can be brought back, were it deleted now; none for an archive, which ends with no day.
+    pub restorable_until: Option<Timestamp>,
 }
 
 /// A person's decision about a job that waits for one.
@@ -141,7 +143,17 @@ impl Engine {
         let branches_kept = kept.map(|worktree| worktree.branch.clone()).collect();
         let workspace_path = environment.map(|environment| environment.workspace_path).unwrap_or_default();
         let keeps_workspace = !snapshot.kept_path.is_empty();
-        Ok(CloseReport { live_sessions, workspace_path, keeps_workspace, branches_kept, sealed, stakes })
+        let retention = self.inner.options.retention_ms;
+        let restorable_until = (action == CloseAction::Delete).then(|| self.now().plus_millis(retention));
+        Ok(CloseReport {
+            live_sessions,
+            workspace_path,
+            keeps_workspace,
+            branches_kept,
+            sealed,
+            stakes,
+            restorable_until,
+        })
     }
 
     /// Closes a task: reserves the barrier, takes the inventory, changes the task and activates the job. Refused

@@ -474,6 +474,12 @@ impl EngineError {
             Self::Folder { path, .. } | Self::ChangedAfterSeal { path, .. } => path.clone(),
             Self::CheckoutInUse { task_id, .. } => task_id.to_string(),
             Self::BranchInUse { branch, .. } => branch.clone(),
+            Self::Restore(RestoreError::PathTaken { path, .. }) => path.display().to_string(),
+            Self::Restore(
+                RestoreError::BranchMoved { branch, .. }
+                | RestoreError::BranchInUse { branch, .. }
+                | RestoreError::BranchTaken { branch, .. },
+            ) => branch.clone(),
             _ => String::new(),
         }
     }

@@ -290,6 +290,7 @@ pub(crate) fn close_report(report: CloseReport) -> api::cleanup::CloseReport {
         branches_kept: report.branches_kept,
         sealed: report.sealed.into_iter().map(stake).collect(),
         stakes: report.stakes.into_iter().map(stake).collect(),
+        restorable_until: report.restorable_until.map(Into::into),
     }
 }
 

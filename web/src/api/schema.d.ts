@@ -696,6 +696,8 @@ export interface components {
              * @description The sessions that would be stopped.
              */
             live_sessions: number;
+            /** @description Until when the task can be brought back from the trash, were it deleted now; none for an archive. */
+            restorable_until?: string | null;
             /** @description What exists nowhere else and is sealed, so that it can be brought back. */
             sealed: components["schemas"]["Stake"][];
             /** @description What a seal does not hold; when not empty, the cleanup waits for a decision and removes nothing. */

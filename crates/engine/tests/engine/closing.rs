@@ -50,6 +50,8 @@ fn a_task_with_work_is_not_closed_without_consent() {
             let kinds: Vec<StakeKind> = stakes.iter().map(|stake| stake.kind).collect();
             assert_eq!(kinds, [StakeKind::Uncommitted, StakeKind::Untracked]);
             assert!(report.stakes.is_empty(), "a seal holds all of it");
+            let goes_into_the_trash = action == CloseAction::Delete;
+            assert_eq!(report.restorable_until.is_some(), goes_into_the_trash, "an archive is kept");
         }
         assert!(engine.cleanup_jobs(None, None).await.unwrap().is_empty());
         assert!(engine.task(id.clone()).await.unwrap().summary.task.is_open());

@@ -155,7 +155,7 @@ fn what_took_the_place_or_the_branch_is_never_overwritten() {
         std::fs::create_dir_all(&worktree).unwrap();
         std::fs::write(worktree.join("mine.txt"), "a person's").unwrap();
         let refused = engine.reopen_task(id.clone(), Reopening::default()).await.unwrap_err();
-        assert_eq!(refused.code(), "path_taken", "{refused}");
+        assert_eq!((refused.code(), refused.subject()), ("path_taken", worktree.display().to_string()));
         let branch = world.branches().remove(0);
         world.repo.git(&["branch", "-f", &branch, "HEAD"]);
         world.repo.write("later.txt", "x");
@@ -164,7 +164,7 @@ fn what_took_the_place_or_the_branch_is_never_overwritten() {
         let moved = world.repo.git(&["rev-parse", &branch]);
         let elsewhere = Reopening { place: Place::Elsewhere, ..Reopening::default() };
         let refused = engine.reopen_task(id.clone(), elsewhere).await.unwrap_err();
-        assert_eq!(refused.code(), "branch_moved", "{refused}");
+        assert_eq!((refused.code(), refused.subject()), ("branch_moved", branch.clone()));
 
         let anew = Reopening { branch: BranchChoice::New, ..elsewhere };
         engine.reopen_task(id.clone(), anew).await.unwrap();

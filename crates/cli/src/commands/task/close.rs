@@ -98,7 +98,9 @@ fn described(action: Action, report: &CloseReport) -> String {
             "`freehold task unarchive` brings the same files back to the same place.".to_owned()
         }
         Action::Delete => {
-            "It goes to the trash; `freehold trash restore` brings it back for 30 days.".to_owned()
+            let until = report.restorable_until.as_deref().and_then(|until| until.get(..10));
+            let until = until.map(|day| format!(" until {day}")).unwrap_or_default();
+            format!("It goes to the trash; `freehold trash restore` brings it back{until}.")
         }
     });
     if !report.stakes.is_empty() {
