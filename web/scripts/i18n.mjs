@@ -3,6 +3,7 @@
 // English is the source. Every other catalogue has the same keys; a counted key has the forms that its
 // language needs; the pseudo catalogue is what this script makes of English; each key is used, and each
 // key that is used exists. A key in a template, such as `task:state.${state}`, uses all with its beginning.
+// And each error code of the server has words.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -27,6 +28,7 @@ for (const area of areas) {
   for (const [language, tag] of Object.entries(LANGUAGES)) checkCatalogue(language, tag, area);
 }
 checkUse();
+checkErrorCodes();
 
 if (problems.length > 0) {
   for (const problem of problems) console.error(`i18n: ${problem}`);
@@ -126,6 +128,25 @@ function checkUse() {
     if (!exact.has(key) && !beginnings.some((beginning) => key.startsWith(beginning))) {
       problems.push(`${key} is not used`);
     }
+  }
+}
+
+/** Each code of an error that the server can send has words of its own. */
+function checkErrorCodes() {
+  const crates = join(dirname(web), "crates");
+  const engine = readFileSync(join(crates, "engine", "src", "error.rs"), "utf8");
+  const start = engine.indexOf("pub fn code(");
+  const own = engine.slice(start, engine.indexOf("pub fn hint(", start));
+  const codes = new Set([...own.matchAll(/"([a-z_]+)"/g)].map(([, code]) => code));
+  const server = join(crates, "server", "src");
+  for (const file of readdirSync(server, { recursive: true }).filter((name) => name.endsWith(".rs"))) {
+    const source = readFileSync(join(server, file), "utf8");
+    for (const [, code] of source.matchAll(/\bproblem\(\s*[\w:]+,\s*"([a-z_]+)"/g)) codes.add(code);
+  }
+  if (start < 0 || codes.size < 20) problems.push("the codes of errors were not found in crates/");
+  for (const code of codes) {
+    if (!(`code.${code}` in english.errors))
+      problems.push(`the error code ${code} has no words in en/errors`);
   }
 }
 

@@ -9,10 +9,9 @@ afterEach(() => void vi.useRealTimers());
 
 test("each event makes stale what it changed and nothing else", () => {
   expect(staleKeys({ type: "repository_changed", repository_id: "r" })).toEqual([keys.repositories]);
-  expect(staleKeys({ type: "task_changed", task_id: "t" })).toEqual([keys.tasks, keys.task("t")]);
-  expect(staleKeys({ type: "cleanup_job_changed", task_id: "t", job_id: "j" })).toContainEqual(
-    keys.cleanupJobs,
-  );
+  expect(staleKeys({ type: "task_changed", task_id: "t" })).toEqual([keys.tasks, keys.trash, keys.task("t")]);
+  const ofCleanup = staleKeys({ type: "cleanup_job_changed", task_id: "t", job_id: "j" });
+  for (const key of [keys.cleanupJobs, keys.trash, keys.seals("t")]) expect(ofCleanup).toContainEqual(key);
 });
 
 test("many events cause one reading of each thing", () => {
@@ -21,7 +20,7 @@ test("many events cause one reading of each thing", () => {
   const renewal = new Renewal(client);
   for (let count = 0; count < 100; count++) renewal.take({ type: "task_changed", task_id: "t" });
   vi.advanceTimersByTime(1_000);
-  expect(renewed).toHaveBeenCalledTimes(2);
+  expect(renewed).toHaveBeenCalledTimes(3);
 });
 
 test("streamed text reads nothing, a tool call reads the changes", () => {

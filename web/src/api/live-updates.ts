@@ -18,14 +18,14 @@ export function staleKeys(event: LiveEvent["event"]): Key[] {
       return [keys.repositories];
     case "task_changed":
     case "task_deleted":
-      return [keys.tasks, keys.task(event.task_id)];
+      return [keys.tasks, keys.trash, keys.task(event.task_id)];
     case "session_changed":
     case "session_deleted":
       return [keys.tasks, keys.task(event.task_id)];
     case "setup_output":
       return [keys.task(event.task_id)];
     case "cleanup_job_changed":
-      return [keys.cleanupJobs, keys.tasks, keys.task(event.task_id)];
+      return [keys.cleanupJobs, keys.tasks, keys.trash, keys.seals(event.task_id), keys.task(event.task_id)];
     case "message_added":
     case "message_appended":
     case "message_replaced":

@@ -5,6 +5,9 @@ import type { TaskCard } from "./types";
 
 const PAGE = 200;
 
+/** Where a difference is read: in the workspace of a task, or in a seal. */
+export type DiffSource = { taskId: string; repositoryId: string } | { sealId: string };
+
 export const keys = {
   agents: ["agents"] as const,
   repositories: ["repositories"] as const,
@@ -15,7 +18,12 @@ export const keys = {
   archived: ["tasks", "archived"] as const,
   task: (id: string) => ["task", id] as const,
   changes: (id: string) => ["task", id, "changes"] as const,
-  diff: (id: string, repository: string, path: string) => ["task", id, "diff", repository, path] as const,
+  diff: (source: DiffSource, path: string) =>
+    "sealId" in source
+      ? ["seal", source.sealId, "diff", path]
+      : ["task", source.taskId, "diff", source.repositoryId, path],
+  seals: (id: string) => ["seals", id] as const,
+  trash: ["trash"] as const,
   closeReport: (id: string, action: string) => ["task", id, "close-report", action] as const,
   cleanupJobs: ["cleanup-jobs"] as const,
   server: ["server"] as const,
@@ -73,17 +81,37 @@ export const changesQuery = (id: string) =>
       unwrap(api.GET("/api/v1/tasks/{id}/changes", { params: { path: { id } }, signal })),
   });
 
-export const diffQuery = (id: string, repositoryId: string, path: string) =>
+export const diffQuery = (source: DiffSource, path: string) =>
   queryOptions({
-    queryKey: keys.diff(id, repositoryId, path),
+    queryKey: keys.diff(source, path),
     queryFn: ({ signal }) =>
-      unwrap(
-        api.GET("/api/v1/tasks/{id}/diff", {
-          params: { path: { id }, query: { repository_id: repositoryId, path } },
-          signal,
-        }),
-      ),
+      "sealId" in source
+        ? unwrap(
+            api.GET("/api/v1/seals/{id}/diff", {
+              params: { path: { id: source.sealId }, query: { path } },
+              signal,
+            }),
+          )
+        : unwrap(
+            api.GET("/api/v1/tasks/{id}/diff", {
+              params: { path: { id: source.taskId }, query: { repository_id: source.repositoryId, path } },
+              signal,
+            }),
+          ),
   });
+
+/** The seals of a task with the files that they change. */
+export const sealsQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.seals(id),
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/tasks/{id}/seals", { params: { path: { id } }, signal })),
+  });
+
+export const trashQuery = queryOptions({
+  queryKey: keys.trash,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/trash", { signal })),
+});
 
 export const closeReportQuery = (id: string, action: "archive" | "delete") =>
   queryOptions({

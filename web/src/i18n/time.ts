@@ -19,11 +19,27 @@ export function ago(instant: string, now: number = Date.now()): string {
   return format.format(0, "second");
 }
 
+/** How long it is until an instant, in few words; "now" once it has passed. */
+export function until(instant: string, now: number = Date.now()): string {
+  const format = new Intl.RelativeTimeFormat(i18next.language.replace("-pseudo", ""), { numeric: "auto" });
+  const left = Date.parse(instant) - now;
+  for (const [unit, length] of UNITS) {
+    if (left >= length) return format.format(Math.floor(left / length), unit);
+  }
+  return format.format(0, "second");
+}
+
 /** The instant in full, in the reader's own time. */
 export function moment(instant: string): string {
   const format = new Intl.DateTimeFormat(i18next.language.replace("-pseudo", ""), {
     dateStyle: "medium",
     timeStyle: "short",
   });
+  return format.format(new Date(instant));
+}
+
+/** The day of an instant, in the reader's own time. */
+export function day(instant: string): string {
+  const format = new Intl.DateTimeFormat(i18next.language.replace("-pseudo", ""), { dateStyle: "long" });
   return format.format(new Date(instant));
 }

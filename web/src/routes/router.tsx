@@ -43,6 +43,12 @@ const archived = createRoute({
   component: lazyRouteComponent(() => import("~/features/task/archived-list"), "ArchivedList"),
 });
 
+const trash = createRoute({
+  getParentRoute: () => root,
+  path: "/trash",
+  component: lazyRouteComponent(() => import("~/features/trash/trash-screen"), "TrashScreen"),
+});
+
 const storage = createRoute({
   getParentRoute: () => root,
   path: "/storage",
@@ -66,7 +72,7 @@ const unknown = createRoute({
 
 export function makeRouter(queryClient: QueryClient) {
   return createRouter({
-    routeTree: root.addChildren([board, task, archived, storage, settings, unknown]),
+    routeTree: root.addChildren([board, task, archived, trash, storage, settings, unknown]),
     context: { queryClient },
     defaultPreload: "intent",
     defaultPendingComponent: Loading,

@@ -1,5 +1,15 @@
 // Complete examples of each noun; a test names only what it is about.
-import type { CloseReport, LiveEvent, Message, Session, TaskCard, TaskDetail } from "~/api/types";
+import type {
+  CloseReport,
+  LiveEvent,
+  Message,
+  Seal,
+  SealedChanges,
+  Session,
+  TaskCard,
+  TaskDetail,
+  TrashedTask,
+} from "~/api/types";
 
 const THEN = "2026-11-30T10:00:00.000000Z";
 
@@ -75,7 +85,40 @@ export function aReport(part: Partial<CloseReport> = {}): CloseReport {
     live_sessions: 0,
     workspace_path: "/w/task-1",
     branches_kept: ["freehold/fix-the-parser"],
+    sealed: [],
     stakes: [],
+    ...part,
+  };
+}
+
+export function aSeal(part: Partial<Seal> = {}): Seal {
+  return {
+    id: "seal-1",
+    job_id: "job-1",
+    repository_id: "repository-1",
+    repository_path: "/code/orchard",
+    worktree_path: "/w/task-1/orchard",
+    branch: "freehold/fix-the-parser",
+    file_count: 3,
+    size_bytes: 1_234_567,
+    left_out: [],
+    created_at: THEN,
+    ...part,
+  };
+}
+
+export function sealedChanges(part: Partial<Seal> = {}, path = "src/a.rs"): SealedChanges {
+  const file = { path, kind: "modified", additions: 2, deletions: 1, untracked: false };
+  return { seal: aSeal(part), files: [file], error_message: "" };
+}
+
+export function aTrashedTask(part: Partial<TrashedTask> = {}): TrashedTask {
+  return {
+    task: aTask({ deleted_at: THEN }),
+    trashed_at: THEN,
+    expires_at: "2126-12-30T10:00:00.000000Z",
+    size_bytes: 1_234_567,
+    seals: [aSeal()],
     ...part,
   };
 }

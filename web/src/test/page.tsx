@@ -6,6 +6,7 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
+  Outlet,
   RouterProvider,
 } from "@tanstack/react-router";
 import { render } from "@testing-library/react";
@@ -43,9 +44,16 @@ export function serve(answers: Answers): string[] {
   return asked;
 }
 
-/** Draws `content` at the address `/here`; `path()` tells where the page is. */
-export async function draw(content: ReactNode) {
-  const root = createRootRoute();
+/** Draws `content` at the address `/here`, and `beside` it at every address; `path()` tells where the page is. */
+export async function draw(content: ReactNode, beside?: ReactNode) {
+  const root = createRootRoute({
+    component: () => (
+      <>
+        <Outlet />
+        {beside}
+      </>
+    ),
+  });
   const here = createRoute({
     getParentRoute: () => root,
     path: "/here",

@@ -3,16 +3,25 @@
 import { X } from "lucide-react";
 import { useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
-import { IconButton } from "./button";
+import { Button, IconButton } from "./button";
 import { classes } from "./classes";
 
 interface Toast {
   id: number;
   text: string;
   tone: "plain" | "error";
+  action: ToastAction | undefined;
+}
+
+/** Something that can be done about what a notice says; it must be possible elsewhere too. */
+export interface ToastAction {
+  label: string;
+  run: () => void;
 }
 
 const SHOWN_MS = 7_000;
+/** How long a notice stays that offers an action. */
+const OFFERED_MS = 15_000;
 let toasts: readonly Toast[] = [];
 let nextId = 1;
 const listeners = new Set<() => void>();
@@ -22,10 +31,15 @@ function change(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-export function showToast(text: string, tone: Toast["tone"] = "plain"): void {
+export function showToast(text: string, tone: Toast["tone"] = "plain", action?: ToastAction): void {
   const id = nextId++;
-  change([...toasts.slice(-2), { id, text, tone }]);
-  setTimeout(() => closeToast(id), SHOWN_MS);
+  change([...toasts.slice(-2), { id, text, tone, action }]);
+  setTimeout(() => closeToast(id), action ? OFFERED_MS : SHOWN_MS);
+}
+
+/** Takes all notices away, as when another page begins. */
+export function forgetToasts(): void {
+  change([]);
 }
 
 function closeToast(id: number): void {
@@ -56,6 +70,16 @@ export function Toasts() {
           )}
         >
           <span className="grow [overflow-wrap:anywhere]">{toast.text}</span>
+          {toast.action && (
+            <Button
+              onClick={() => {
+                closeToast(toast.id);
+                toast.action?.run();
+              }}
+            >
+              {toast.action.label}
+            </Button>
+          )}
           <IconButton
             label={t("common:close")}
             icon={<X size={15} aria-hidden />}

@@ -1,22 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useTranslation } from "react-i18next";
-import { diffQuery } from "~/api/queries";
+import { type DiffSource, diffQuery } from "~/api/queries";
 import { ErrorNotice, Spinner } from "~/ui/feedback";
 import { parsePatch } from "./diff-model";
 import { type DiffLayout, DiffView } from "./diff-view";
 
 interface FileDiffViewProps {
-  taskId: string;
-  repositoryId: string;
+  source: DiffSource;
   path: string;
   layout: DiffLayout;
 }
 
 /** One file's difference, fetched when it is opened. */
-export function FileDiffView({ taskId, repositoryId, path, layout }: FileDiffViewProps) {
+export function FileDiffView({ source, path, layout }: FileDiffViewProps) {
   const { t } = useTranslation();
-  const diff = useQuery(diffQuery(taskId, repositoryId, path));
+  const diff = useQuery(diffQuery(source, path));
   const hunks = useMemo(() => parsePatch(diff.data?.patch ?? ""), [diff.data]);
   if (diff.error) return <ErrorNotice error={diff.error} onRetry={() => void diff.refetch()} />;
   if (!diff.data) {

@@ -26,12 +26,12 @@ function aJob(part: Partial<CleanupJob> = {}): CleanupJob {
   };
 }
 
-const commits = {
-  kind: "commits",
+const locked = {
+  kind: "locked",
   worktree_path: PATH,
-  items: ["3f78685 Keep the line"],
+  items: [],
   total: 1,
-  detail: "",
+  detail: "The worktree is locked: on a removable disk.",
 };
 const files = { kind: "untracked", worktree_path: PATH, items: ["notes.md"], total: 1, detail: "" };
 
@@ -46,34 +46,69 @@ function choices(article: HTMLElement): (string | null)[] {
     .map((button) => button.textContent);
 }
 
+const nested = {
+  kind: "nested_repository",
+  worktree_path: PATH,
+  items: ["vendor/inner"],
+  total: 1,
+  detail: "",
+};
+
 test("a job that waits names what is at stake and offers to keep or to look again", async () => {
-  const article = await card(aJob({ stakes: [files] }));
-  expect(article).toHaveTextContent("Nothing was removed.");
-  expect(within(article).getByText("notes.md")).toBeVisible();
+  const article = await card(aJob({ stakes: [locked] }));
+  expect(article).toHaveTextContent("None of this was removed.");
+  expect(article).toHaveTextContent(locked.detail);
   expect(choices(article)).toEqual(["Keep the task", "Look again"]);
   await expectAccessible(article);
 });
 
-test("the branch alone can be kept only where commits are all that is at stake", async () => {
-  const article = await card(aJob({ stakes: [commits] }));
-  expect(choices(article)).toContain("Remove the workspace, keep the branch");
+test("work that no seal holds is discarded only once its phrase is typed", async () => {
+  const sent: string[] = [];
+  serve({
+    "POST /cleanup-jobs/job-1/decision": (body: unknown) => {
+      sent.push(String(body));
+      return aJob({ state: "pending" });
+    },
+  });
+  const article = await card(aJob({ stakes: [nested], discard_phrase: "discard 1" }));
+  expect(within(article).getByText("vendor/inner")).toBeVisible();
+  await userEvent.click(within(article).getByRole("button", { name: "Discard…" }));
+  const dialog = await screen.findByRole("alertdialog");
+  expect(dialog).toHaveTextContent("Discard work of “Fix the parser”?");
+  expect(within(dialog).getByText("vendor/inner")).toBeVisible();
+  expect(within(dialog).getByRole("button", { name: "Keep" })).toHaveFocus();
+  await expectAccessible(dialog);
+  const confirm = within(dialog).getByRole("button", { name: "Discard for good" });
+  const field = within(dialog).getByLabelText("To lose exactly this, type: discard 1");
+  await userEvent.type(field, "discard 10");
+  expect(confirm).toBeDisabled();
+  await userEvent.type(field, "{Enter}");
+  expect(sent).toEqual([]);
+  await userEvent.clear(field);
+  await userEvent.type(field, "discard 1");
+  await userEvent.click(confirm);
+  expect(sent.map((body) => JSON.parse(body))).toEqual([{ decision: "discard", phrase: "discard 1" }]);
 });
 
-test("with files at stake beside commits the workspace cannot be removed", async () => {
-  const article = await card(aJob({ stakes: [commits, files] }));
-  expect(choices(article)).not.toContain("Remove the workspace, keep the branch");
+test("what is in doubt cannot be discarded", async () => {
+  const article = await card(aJob({ stakes: [nested, locked], discard_phrase: null }));
+  expect(choices(article)).toEqual(["Keep the task", "Look again"]);
+});
+
+test("a job that takes seals away keeps them when it is called off", async () => {
+  const article = await card(aJob({ trigger: "trash_purge", state: "failed", last_error: "disk is full" }));
+  expect(article).toHaveTextContent("Deletion for good");
+  expect(article).toHaveTextContent("Nothing was lost");
+  expect(choices(article)).toEqual(["Keep the seals", "Look again"]);
+});
+
+test("the traces of a failed start belong to no task that could be kept", async () => {
+  const article = await card(aJob({ trigger: "failed_creation", stakes: [files] }));
+  expect(choices(article)).toEqual(["Look again"]);
 });
 
 test("a job that runs or is done asks for nothing", async () => {
   expect(choices(await card(aJob({ state: "running" })))).toEqual([]);
-});
-
-test("a stake that is not counted is explained in the server's words", async () => {
-  const detail = "The worktree is locked: on a removable disk.";
-  const article = await card(
-    aJob({ stakes: [{ kind: "locked", worktree_path: PATH, items: [], total: 1, detail }] }),
-  );
-  expect(article).toHaveTextContent(detail);
 });
 
 test("a job of another program can only be called off", async () => {
@@ -91,12 +126,10 @@ test("a decision is sent as it was chosen", async () => {
   serve({
     "POST /cleanup-jobs/job-1/decision": (body: unknown) => {
       sent.push(String(body));
-      return aJob({ state: "pending" });
+      return aJob({ state: "cancelled" });
     },
   });
-  const article = await card(aJob({ stakes: [commits] }));
-  await userEvent.click(
-    within(article).getByRole("button", { name: "Remove the workspace, keep the branch" }),
-  );
-  expect(sent.map((body) => JSON.parse(body))).toEqual([{ decision: "keep_branch" }]);
+  const article = await card(aJob({ stakes: [locked] }));
+  await userEvent.click(within(article).getByRole("button", { name: "Keep the task" }));
+  expect(sent.map((body) => JSON.parse(body))).toEqual([{ decision: "keep" }]);
 });

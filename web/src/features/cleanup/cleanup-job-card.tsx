@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Ban, CircleCheck, CircleX, Clock, LoaderCircle, type LucideIcon, TriangleAlert } from "lucide-react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, unwrap } from "~/api/client";
 import { keys } from "~/api/queries";
@@ -8,9 +9,13 @@ import { ago, moment } from "~/i18n/time";
 import { Button } from "~/ui/button";
 import { classes } from "~/ui/classes";
 import { ErrorNotice } from "~/ui/feedback";
+import { DiscardDialog } from "./discard-dialog";
 import { StakeList } from "./stake-list";
 
-type Decision = "retry" | "keep" | "keep_branch";
+type Decision = { decision: "retry" | "keep" } | { decision: "discard"; phrase: string };
+
+/** Jobs that take seals away, and no workspace. */
+const PURGES = ["trash_purge", "seal_expiry"];
 
 const LOOKS: Record<string, { icon: LucideIcon; tone: string; spins?: boolean }> = {
   prepared: { icon: Clock, tone: "text-muted" },
@@ -60,7 +65,7 @@ export function CleanupJobCard({ job, titled }: { job: CleanupJob; titled?: bool
           {ago(job.updated_at)}
         </time>
       </header>
-      {waits && <p>{t("cleanup:nothingRemoved")}</p>}
+      {waits && <p>{t(`cleanup:kept.${whatIsKept(job)}`)}</p>}
       {job.stakes.length > 0 && <StakeList stakes={job.stakes} />}
       {job.is_foreign && waits && <p>{t("cleanup:foreign")}</p>}
       {job.last_error && job.stakes.length === 0 && !(job.is_foreign && waits) && (
@@ -83,52 +88,92 @@ export function CleanupJobCard({ job, titled }: { job: CleanupJob; titled?: bool
   );
 }
 
+/** What can be said of a job that stopped: of what is named, of another program's, or of all of it. */
+function whatIsKept(job: CleanupJob): "named" | "foreign" | "all" {
+  if (job.stakes.length > 0) return "named";
+  return job.is_foreign ? "foreign" : "all";
+}
+
+/** What calling the job off keeps; nothing when it cannot be called off. */
+function whatKeepingKeeps(job: CleanupJob): "task" | "seals" | null {
+  if (job.is_foreign) return "task";
+  // The traces of a failed start belong to nobody: they can be moved away, and then looked at again.
+  if (job.trigger === "failed_creation") return null;
+  return PURGES.includes(job.trigger) ? "seals" : "task";
+}
+
 function Decisions({ job }: { job: CleanupJob }) {
   const { t } = useTranslation();
+  const [discarding, setDiscarding] = useState(false);
+  const decide = useDecision(job);
+  const kept = whatKeepingKeeps(job);
+  return (
+    <>
+      <div className="flex flex-wrap gap-2">
+        {kept && (
+          <Button
+            variant="primary"
+            className="max-md:grow"
+            disabled={decide.isPending}
+            onClick={() => decide.mutate({ decision: "keep" })}
+          >
+            {t(`cleanup:decide.keep.${kept}`)}
+          </Button>
+        )}
+        {!job.is_foreign && (
+          <Button
+            className="max-md:grow"
+            disabled={decide.isPending}
+            onClick={() => decide.mutate({ decision: "retry" })}
+          >
+            {t("cleanup:decide.retry")}
+          </Button>
+        )}
+        {job.discard_phrase && (
+          <Button
+            variant="danger"
+            className="max-md:grow"
+            disabled={decide.isPending}
+            onClick={() => setDiscarding(true)}
+          >
+            {t("cleanup:decide.discard")}
+          </Button>
+        )}
+      </div>
+      {!job.is_foreign && (
+        <p className="text-muted">
+          {kept && `${t(`cleanup:decide.helpKeep.${kept}`)} `}
+          {t("cleanup:decide.helpRetry")}
+        </p>
+      )}
+      {decide.error && <ErrorNotice error={decide.error} />}
+      {discarding && job.discard_phrase && (
+        <DiscardDialog
+          job={job}
+          phrase={job.discard_phrase}
+          onClose={() => setDiscarding(false)}
+          onDiscard={(phrase) => decide.mutate({ decision: "discard", phrase })}
+        />
+      )}
+    </>
+  );
+}
+
+function useDecision(job: CleanupJob) {
   const client = useQueryClient();
-  const decide = useMutation({
+  return useMutation({
     mutationFn: (decision: Decision) =>
       unwrap(
         api.POST("/api/v1/cleanup-jobs/{id}/decision", {
           params: { path: { id: job.id } },
-          body: { decision },
+          body: decision,
         }),
       ),
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: keys.cleanupJobs });
       void client.invalidateQueries({ queryKey: keys.tasks });
+      void client.invalidateQueries({ queryKey: keys.trash });
       void client.invalidateQueries({ queryKey: keys.task(job.task_id), exact: true });
     },
   });
-  const onlyCommits = job.stakes.length > 0 && job.stakes.every((stake) => stake.kind === "commits");
-  return (
-    <>
-      <div className="flex flex-wrap gap-2">
-        <Button
-          variant="primary"
-          className="max-md:grow"
-          disabled={decide.isPending}
-          onClick={() => decide.mutate("keep")}
-        >
-          {t("cleanup:decide.keep")}
-        </Button>
-        {onlyCommits && (
-          <Button
-            className="max-md:grow"
-            disabled={decide.isPending}
-            onClick={() => decide.mutate("keep_branch")}
-          >
-            {t("cleanup:decide.keepBranch")}
-          </Button>
-        )}
-        {!job.is_foreign && (
-          <Button className="max-md:grow" disabled={decide.isPending} onClick={() => decide.mutate("retry")}>
-            {t("cleanup:decide.retry")}
-          </Button>
-        )}
-      </div>
-      {!job.is_foreign && <p className="text-muted">{t("cleanup:decide.help")}</p>}
-      {decide.error && <ErrorNotice error={decide.error} />}
-    </>
-  );
 }

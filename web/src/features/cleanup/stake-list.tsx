@@ -2,7 +2,7 @@ import { useTranslation } from "react-i18next";
 import type { Stake } from "~/api/types";
 
 /** Kinds that list files or commits; the others are explained by the server's sentence. */
-const COUNTED = ["uncommitted", "untracked", "ignored", "commits", "nested_repository"];
+const COUNTED = ["uncommitted", "untracked", "ignored", "commits", "nested_repository", "unsealed"];
 
 /** The work that exists nowhere else, by repository and kind. */
 export function StakeList({ stakes }: { stakes: readonly Stake[] }) {

@@ -1,14 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { Archive } from "lucide-react";
+import { Archive, Undo2 } from "lucide-react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { archivedQuery } from "~/api/queries";
+import type { TaskCard } from "~/api/types";
+import { BringBackDialog } from "~/features/trash/bring-back-dialog";
 import { ago, moment } from "~/i18n/time";
+import { Button } from "~/ui/button";
 import { EmptyState, ErrorNotice, Loading } from "~/ui/feedback";
 import { Screen } from "~/ui/screen";
 import { AttentionMark } from "./state-mark";
 
-/** Tasks that were archived: their conversations can be read, their workspace is given back. */
+/** Tasks that were archived: their conversations can be read, and each can be brought back. */
 export function ArchivedList() {
   const { t } = useTranslation();
   const tasks = useQuery(archivedQuery);
@@ -21,28 +25,44 @@ export function ArchivedList() {
       )}
       <ul className="flex flex-col divide-y divide-line rounded-md border border-line bg-surface empty:hidden">
         {tasks.data?.map((task) => (
-          <li key={task.id}>
-            <Link
-              to="/tasks/$taskId"
-              params={{ taskId: task.id }}
-              className="flex min-h-10 flex-wrap items-center gap-x-3 px-3 py-1.5 hover:bg-sunken max-md:min-h-13"
-            >
-              <span className="min-w-0 truncate font-medium">{task.title}</span>
-              <span className="text-muted">{task.repositories.join(", ")}</span>
-              <AttentionMark task={task} />
-              {task.archived_at && (
-                <time
-                  className="ml-auto text-muted"
-                  dateTime={task.archived_at}
-                  title={moment(task.archived_at)}
-                >
-                  {ago(task.archived_at)}
-                </time>
-              )}
-            </Link>
-          </li>
+          <ArchivedItem key={task.id} task={task} />
         ))}
       </ul>
     </Screen>
+  );
+}
+
+function ArchivedItem({ task }: { task: TaskCard }) {
+  const { t } = useTranslation();
+  const [asking, setAsking] = useState(false);
+  return (
+    <li className="flex items-center gap-2 pr-2 hover:bg-sunken">
+      <Link
+        to="/tasks/$taskId"
+        params={{ taskId: task.id }}
+        className="flex min-h-10 min-w-0 grow flex-wrap items-center gap-x-3 px-3 py-1.5 max-md:min-h-13"
+      >
+        <span className="min-w-0 truncate font-medium">{task.title}</span>
+        <span className="text-muted">{task.repositories.join(", ")}</span>
+        <AttentionMark task={task} />
+        {task.archived_at && (
+          <time
+            className="text-muted md:ml-auto"
+            dateTime={task.archived_at}
+            title={moment(task.archived_at)}
+          >
+            {ago(task.archived_at)}
+          </time>
+        )}
+      </Link>
+      <Button
+        aria-label={t("trash:back.openNamed", { title: task.title })}
+        icon={<Undo2 size={14} aria-hidden />}
+        onClick={() => setAsking(true)}
+      >
+        {t("trash:back.open")}
+      </Button>
+      {asking && <BringBackDialog task={task} onClose={() => setAsking(false)} />}
+    </li>
   );
 }

@@ -2,9 +2,11 @@ import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { CloseReport } from "~/api/types";
-import { aDetail, aReport } from "~/test/nouns";
+import { aDetail, aReport, aTask } from "~/test/nouns";
 import { draw, expectAccessible, Refusal, serve } from "~/test/page";
 import { SURFACES, showOn } from "~/test/surface";
+import { forgetToasts, Toasts } from "~/ui/toast";
+import { CloseTaskDialog } from "./close-task-dialog";
 import { TaskMenu } from "./task-menu";
 
 const PATH = "/w/task-1/orchard";
@@ -19,22 +21,31 @@ const ACTIONS = [
     action: "archive",
     item: "Archive task…",
     confirm: "Archive task",
-    request: "POST /tasks/task-1/archive",
+    request: "POST /tasks/task-1/archive?seal=true",
   },
-  { action: "delete", item: "Delete task…", confirm: "Delete task", request: "DELETE /tasks/task-1" },
+  {
+    action: "delete",
+    item: "Delete task…",
+    confirm: "Delete task",
+    request: "DELETE /tasks/task-1?seal=true",
+  },
 ] as const;
 
+const REOPEN = "POST /tasks/task-1/reopen";
 const CASES = SURFACES.flatMap((surface) => ACTIONS.map((one) => ({ surface, ...one })));
 
 describe.each(CASES)("$action on the $surface", ({ surface, action, item, confirm, request }) => {
   const question = `GET /tasks/task-1/close-report?action=${action}`;
 
-  beforeEach(() => showOn(surface));
+  beforeEach(() => {
+    showOn(surface);
+    forgetToasts();
+  });
 
   async function open(report: unknown, more: Record<string, unknown> = {}) {
     const asked = serve({ [question]: report, [request]: { id: "job-1" }, ...more });
     const user = userEvent.setup();
-    const page = await draw(<TaskMenu detail={aDetail()} />);
+    const page = await draw(<TaskMenu detail={aDetail()} />, <Toasts />);
     await user.click(await screen.findByRole("button", { name: "Task actions" }));
     await user.click(await screen.findByRole("menuitem", { name: item }));
     const dialog = await screen.findByRole("alertdialog");
@@ -47,27 +58,59 @@ describe.each(CASES)("$action on the $surface", ({ surface, action, item, confir
     };
   }
 
-  test("it says what stops, what is removed and what stays", async () => {
-    const { dialog } = await open(aReport({ live_sessions: 2 }));
+  test("it says what stops, what is sealed, what is removed and how it comes back", async () => {
+    const until = action === "delete" ? { restorable_until: "2026-12-30T10:00:00.000000Z" } : {};
+    const { dialog } = await open(aReport({ live_sessions: 2, ...until }));
     expect(await within(dialog).findByText("2 running agents are stopped.")).toBeVisible();
-    expect(dialog).toHaveTextContent(
-      "The task workspace is removed and its disk space comes back: /w/task-1",
-    );
+    expect(dialog).toHaveTextContent("Everything in the workspace is sealed first");
+    expect(dialog).toHaveTextContent("the folder is removed and its disk space comes back: /w/task-1");
     expect(dialog).toHaveTextContent("The branch stays: freehold/fix-the-parser");
-    expect(dialog).not.toHaveTextContent(/seal|undo|trash|restore/i);
+    expect(dialog).toHaveTextContent("the same files at the same path");
+    if (action === "delete") expect(dialog).toHaveTextContent("Until December 30, 2026");
+    else expect(dialog).not.toHaveTextContent(/trash/);
     await expectAccessible(dialog);
   });
 
-  test("it names each file and commit at stake and says that nothing is removed", async () => {
-    const { dialog } = await open(aReport({ stakes: STAKES }));
-    expect(await within(dialog).findByText("2 uncommitted files")).toBeVisible();
-    for (const name of ["src/a.rs", "src/b.rs", "notes.md", "3f78685 Keep the line", "and 2 more"]) {
+  test("it names what exists nowhere else and is sealed, for each repository", async () => {
+    const other = {
+      kind: "ignored",
+      worktree_path: "/w/task-1/pears",
+      items: [".env"],
+      total: 1,
+      detail: "",
+    };
+    const { dialog } = await open(aReport({ sealed: [...STAKES, other] }));
+    expect(await within(dialog).findByText("Exists nowhere else, and is sealed")).toBeVisible();
+    for (const name of ["src/a.rs", "src/b.rs", "notes.md", "3f78685 Keep the line", "and 2 more", ".env"]) {
       expect(within(dialog).getByText(name)).toBeVisible();
     }
-    expect(dialog).toHaveTextContent("3 untracked files");
-    expect(dialog).toHaveTextContent("1 commit found on no other branch");
-    expect(dialog).toHaveTextContent("nothing is removed: the cleanup waits until you decide");
-    expect(dialog).toHaveTextContent("The task workspace stays until you decide: /w/task-1");
+    for (const heading of [
+      "2 uncommitted files",
+      "3 untracked files",
+      "1 commit found on no other branch",
+      "1 precious ignored file",
+    ]) {
+      expect(within(dialog).getByRole("heading", { name: heading })).toBeVisible();
+    }
+    expect(within(dialog).getByText(PATH)).toBeVisible();
+    expect(within(dialog).getByText("/w/task-1/pears")).toBeVisible();
+    expect(dialog).not.toHaveTextContent("No seal holds this");
+    await expectAccessible(dialog);
+  });
+
+  test("it names what no seal holds and says that it is not removed", async () => {
+    const nested = {
+      kind: "nested_repository",
+      worktree_path: PATH,
+      items: ["vendor/inner"],
+      total: 1,
+      detail: "",
+    };
+    const { dialog } = await open(aReport({ sealed: STAKES, stakes: [nested] }));
+    expect(await within(dialog).findByText("No seal holds this")).toBeVisible();
+    expect(within(dialog).getByText("vendor/inner")).toBeVisible();
+    expect(dialog).toHaveTextContent("none of it is removed: the cleanup waits until you decide");
+    expect(dialog).toHaveTextContent("The folder stays until you decide: /w/task-1");
     expect(dialog).not.toHaveTextContent("its disk space comes back");
     await expectAccessible(dialog);
   });
@@ -86,6 +129,31 @@ describe.each(CASES)("$action on the $surface", ({ surface, action, item, confir
     await user.click(confirmButton);
     await waitFor(() => expect(screen.queryByRole("alertdialog")).toBeNull());
     expect(asked.filter((line) => line === request)).toHaveLength(1);
+  });
+
+  test("a notice offers to take it back", async () => {
+    const { user, asked, confirmButton } = await open(aReport(), { [REOPEN]: aDetail() });
+    await waitFor(() => expect(confirmButton).toBeEnabled());
+    await user.click(confirmButton);
+    const notices = within(await screen.findByRole("status"));
+    const word = action === "archive" ? "archived" : "deleted";
+    expect(await notices.findByText(`“Fix the parser” is ${word}.`)).toBeVisible();
+    await user.click(notices.getByRole("button", { name: "Undo" }));
+    expect(await notices.findByText("“Fix the parser” is back.")).toBeVisible();
+    expect(asked).toContain(REOPEN);
+  });
+
+  test("an undo that is refused says why and leads to where it goes on", async () => {
+    const message = "nothing can be restored at /w/task-1/orchard: a folder is there";
+    const refusal = new Refusal(409, { code: "path_taken", message, hint: "", subject: PATH });
+    const { user, confirmButton, page } = await open(aReport(), { [REOPEN]: refusal });
+    await waitFor(() => expect(confirmButton).toBeEnabled());
+    await user.click(confirmButton);
+    const notices = within(await screen.findByRole("status"));
+    await user.click(await notices.findByRole("button", { name: "Undo" }));
+    expect(await notices.findByText(message)).toBeVisible();
+    await user.click(notices.getByRole("button", { name: "Show" }));
+    await waitFor(() => expect(page.path()).toBe(action === "archive" ? "/tasks/task-1" : "/trash"));
   });
 
   test("without a report nothing can be confirmed", async () => {
@@ -117,4 +185,13 @@ describe.each(CASES)("$action on the $surface", ({ surface, action, item, confir
     await user.click(confirmButton);
     expect(await within(dialog).findByText("the task is being closed")).toBeVisible();
   });
+});
+
+test("deleting an archived task says that its workspace was given back already", async () => {
+  serve({ "GET /tasks/task-1/close-report?action=delete": aReport({ branches_kept: [] }) });
+  const archived = aTask({ archived_at: "2026-11-30T10:00:00.000000Z" });
+  await draw(<CloseTaskDialog task={archived} action="delete" onClose={() => undefined} />);
+  const dialog = await screen.findByRole("alertdialog");
+  expect(await within(dialog).findByText(/was given back when it was archived/)).toBeVisible();
+  expect(dialog).not.toHaveTextContent("the folder is removed");
 });

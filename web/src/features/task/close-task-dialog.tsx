@@ -1,16 +1,19 @@
-// Asks before a task is archived or deleted. It says what stops, what is removed, what stays, and which work
-// exists nowhere else; with such work nothing is removed until a person has decided.
+// Asks before a task is archived or deleted. It says what stops, what is sealed and how it comes back, what
+// stays, and what no seal holds; of that nothing is removed until a person has decided. To confirm is to consent
+// to the seal.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { CircleStop, FolderX, GitBranch, type LucideIcon, TriangleAlert } from "lucide-react";
-import type { ReactNode } from "react";
+import { CircleStop, FolderX, GitBranch, PackageCheck, TriangleAlert, Undo2 } from "lucide-react";
 import { useTranslation } from "react-i18next";
 import { api, unwrap } from "~/api/client";
 import { closeReportQuery, keys } from "~/api/queries";
 import type { CloseReport, TaskCard } from "~/api/types";
 import { StakeList } from "~/features/cleanup/stake-list";
+import { useUndo } from "~/features/trash/bring-back";
+import { day } from "~/i18n/time";
 import { Button } from "~/ui/button";
 import { AlertDialog } from "~/ui/dialog";
+import { FactLine, FactList, Path } from "~/ui/fact-list";
 import { ErrorNotice, Spinner } from "~/ui/feedback";
 import { showToast } from "~/ui/toast";
 
@@ -45,7 +48,7 @@ export function CloseTaskDialog({ task, action, onClose }: CloseTaskDialogProps)
         {report.error && !report.isFetching && (
           <ErrorNotice error={report.error} onRetry={() => void report.refetch()} />
         )}
-        {report.data && !report.isFetching && <Report report={report.data} action={action} />}
+        {report.data && !report.isFetching && <Report task={task} report={report.data} action={action} />}
         {close.error && <ErrorNotice error={close.error} />}
       </div>
     </AlertDialog>
@@ -56,9 +59,10 @@ function useCloseTask(task: TaskCard, action: CloseAction, onClose: () => void) 
   const { t } = useTranslation();
   const client = useQueryClient();
   const navigate = useNavigate();
+  const undo = useUndo(task, action);
   return useMutation({
     mutationFn: () => {
-      const params = { params: { path: { id: task.id } } };
+      const params = { params: { path: { id: task.id }, query: { seal: true } } };
       return unwrap(
         action === "archive"
           ? api.POST("/api/v1/tasks/{id}/archive", params)
@@ -69,66 +73,84 @@ function useCloseTask(task: TaskCard, action: CloseAction, onClose: () => void) 
       void client.invalidateQueries({ queryKey: keys.tasks });
       void client.invalidateQueries({ queryKey: keys.task(task.id), exact: true });
       void client.invalidateQueries({ queryKey: keys.cleanupJobs });
-      showToast(t(`task:close.${action}.done`, { title: task.title }));
+      void client.invalidateQueries({ queryKey: keys.trash });
+      showToast(t(`task:close.${action}.done`, { title: task.title }), "plain", {
+        label: t("task:close.undo"),
+        run: () => void undo(),
+      });
       onClose();
       if (action === "delete") void navigate({ to: "/" });
     },
   });
 }
 
-function Report({ report, action }: { report: CloseReport; action: CloseAction }) {
+interface ReportProps {
+  task: TaskCard;
+  report: CloseReport;
+  action: CloseAction;
+}
+
+function Report({ task, report, action }: ReportProps) {
   const { t } = useTranslation();
-  const atStake = report.stakes.length > 0;
-  const made = report.workspace_path !== "";
   return (
     <>
-      <ul className="flex flex-col gap-1.5">
+      <FactList>
         {report.live_sessions > 0 && (
-          <Line icon={CircleStop}>{t("task:close.sessions", { count: report.live_sessions })}</Line>
+          <FactLine icon={CircleStop}>{t("task:close.sessions", { count: report.live_sessions })}</FactLine>
         )}
-        {made && !atStake && (
-          <Line icon={FolderX}>
-            {t("task:close.workspaceRemoved")} <Path>{report.workspace_path}</Path>
-          </Line>
+        <WorkspaceFacts task={task} report={report} action={action} />
+        {report.restorable_until && (
+          <FactLine icon={Undo2}>
+            {t("task:close.restorableUntil", { day: day(report.restorable_until) })}
+          </FactLine>
         )}
-        {made && atStake && (
-          <Line icon={FolderX}>
-            {t("task:close.workspaceWaits")} <Path>{report.workspace_path}</Path>
-          </Line>
-        )}
-        {!made && <Line icon={FolderX}>{t("task:close.noWorkspace")}</Line>}
-        {report.branches_kept.map((branch) => (
-          <Line key={branch} icon={GitBranch}>
-            {t("task:close.branchKept")} <Path>{branch}</Path>
-          </Line>
-        ))}
-        {made && action === "delete" && report.branches_kept.length === 0 && (
-          <Line icon={GitBranch}>{t("task:close.branchRemoved")}</Line>
-        )}
-      </ul>
-      {atStake && (
+      </FactList>
+      {report.sealed.length > 0 && (
+        <section className="flex flex-col gap-2 rounded-md border border-line bg-sunken p-3">
+          <h3 className="flex items-center gap-2 font-semibold">
+            <PackageCheck size={15} className="text-done" aria-hidden />
+            {t("task:close.sealed")}
+          </h3>
+          <StakeList stakes={report.sealed} />
+        </section>
+      )}
+      {report.stakes.length > 0 && (
         <section className="flex flex-col gap-2 rounded-md border border-wait bg-wait-soft p-3">
           <h3 className="flex items-center gap-2 font-semibold text-wait">
             <TriangleAlert size={15} aria-hidden />
-            {t("task:close.atStake")}
+            {t("task:close.unsealed")}
           </h3>
           <StakeList stakes={report.stakes} />
-          <p>{t("task:close.nothingRemoved")}</p>
+          <p>{t("task:close.unsealedWaits")}</p>
         </section>
       )}
     </>
   );
 }
 
-function Line({ icon: Icon, children }: { icon: LucideIcon; children: ReactNode }) {
+/** What happens to the workspace: it is given back and how it returns, it waits, or there is none any more. */
+function WorkspaceFacts({ task, report, action }: ReportProps) {
+  const { t } = useTranslation();
+  const made = report.workspace_path !== "";
+  const wasGivenBack = task.archived_at != null && task.cleanup_state == null;
+  if (!made) return <FactLine icon={FolderX}>{t("task:close.noWorkspace")}</FactLine>;
+  if (wasGivenBack) return <FactLine icon={PackageCheck}>{t("task:close.givenBack")}</FactLine>;
   return (
-    <li className="flex items-start gap-2">
-      <Icon size={15} className="mt-0.5 shrink-0 text-muted" aria-hidden />
-      <span className="min-w-0 [overflow-wrap:anywhere]">{children}</span>
-    </li>
+    <>
+      <FactLine icon={PackageCheck}>{t("task:close.seals")}</FactLine>
+      <FactLine icon={FolderX}>
+        {report.stakes.length > 0 ? t("task:close.workspaceWaits") : t("task:close.workspaceRemoved")}{" "}
+        <Path>{report.workspace_path}</Path>
+      </FactLine>
+      {action === "archive" && <FactLine icon={Undo2}>{t("task:close.comesBack")}</FactLine>}
+      {report.branches_kept.map((branch) => (
+        <FactLine key={branch} icon={GitBranch}>
+          {t("task:close.branchKept")} <Path>{branch}</Path>
+        </FactLine>
+      ))}
+      {action === "delete" && report.branches_kept.length === 0 && (
+        <FactLine icon={GitBranch}>{t("task:close.branchRemoved")}</FactLine>
+      )}
+    </>
   );
-}
-
-function Path({ children }: { children: string }) {
-  return <code className="font-mono text-[0.95em] text-muted">{children}</code>;
 }

@@ -1,7 +1,9 @@
-import { Archive, EllipsisVertical, Pencil, Play, Trash2 } from "lucide-react";
+import { Archive, EllipsisVertical, Pencil, Play, Trash2, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { TaskDetail } from "~/api/types";
+import { canComeBack } from "~/features/trash/bring-back";
+import { BringBackDialog } from "~/features/trash/bring-back-dialog";
 import { Button, IconButton } from "~/ui/button";
 import { usePhone } from "~/ui/media";
 import { Menu, MenuItem, MenuSeparator } from "~/ui/menu";
@@ -9,7 +11,7 @@ import { CloseTaskDialog } from "./close-task-dialog";
 import { RenameTaskDialog } from "./rename-task-dialog";
 import { useStartTask } from "./use-start-task";
 
-type Asked = "rename" | "archive" | "delete" | null;
+type Asked = "rename" | "archive" | "delete" | "back" | null;
 
 /** Whether the task has been archived or deleted, or is about to be. */
 export function isClosed(detail: TaskDetail): boolean {
@@ -51,13 +53,19 @@ export function TaskMenu({ detail }: { detail: TaskDetail }) {
           {t("task:menu.rename")}
         </MenuItem>
         <MenuSeparator />
-        <MenuItem
-          icon={<Archive size={14} aria-hidden />}
-          disabled={isClosed(detail)}
-          onSelect={() => setAsked("archive")}
-        >
-          {t("task:menu.archive")}
-        </MenuItem>
+        {canComeBack(detail.task) ? (
+          <MenuItem icon={<Undo2 size={14} aria-hidden />} onSelect={() => setAsked("back")}>
+            {t("task:menu.bringBack")}
+          </MenuItem>
+        ) : (
+          <MenuItem
+            icon={<Archive size={14} aria-hidden />}
+            disabled={isClosed(detail)}
+            onSelect={() => setAsked("archive")}
+          >
+            {t("task:menu.archive")}
+          </MenuItem>
+        )}
         <MenuItem
           danger
           icon={<Trash2 size={14} aria-hidden />}
@@ -68,6 +76,7 @@ export function TaskMenu({ detail }: { detail: TaskDetail }) {
         </MenuItem>
       </Menu>
       {asked === "rename" && <RenameTaskDialog task={detail.task} onClose={close} />}
+      {asked === "back" && <BringBackDialog task={detail.task} onClose={close} />}
       {(asked === "archive" || asked === "delete") && (
         <CloseTaskDialog task={detail.task} action={asked} onClose={close} />
       )}

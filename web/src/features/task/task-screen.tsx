@@ -9,6 +9,7 @@ import type { TaskDetail } from "~/api/types";
 import { ChangesPanel } from "~/features/changes/changes-panel";
 import { CleanupJobCard } from "~/features/cleanup/cleanup-job-card";
 import { SessionArea } from "~/features/session/session-area";
+import { ClosedNotice } from "~/features/trash/closed-notice";
 import { classes } from "~/ui/classes";
 import { EmptyState, ErrorNotice, Loading } from "~/ui/feedback";
 import { usePhone } from "~/ui/media";
@@ -34,7 +35,12 @@ export function TaskScreen(props: TaskScreenProps) {
   if (query.error instanceof ApiError && query.error.status === 404) {
     return (
       <EmptyState title={t("task:gone.title")}>
-        <Link to="/" className="text-accent underline">
+        <p>
+          <Link to="/trash" className="text-accent underline max-md:inline-block max-md:py-3">
+            {t("task:gone.trash")}
+          </Link>
+        </p>
+        <Link to="/" className="text-accent underline max-md:inline-block max-md:py-3">
           {t("common:notFound.back")}
         </Link>
       </EmptyState>
@@ -62,6 +68,7 @@ function DesktopTask({ detail, sessionId, onSession }: LoadedProps) {
   return (
     <div className="flex h-full min-h-0 flex-col">
       <TaskHeader detail={detail} />
+      <ClosedNotice task={detail.task} />
       <OpenDecisions detail={detail} />
       <SplitPane
         name="task"
@@ -81,6 +88,7 @@ function PhoneTask({ detail, sessionId, view, onSession, onView }: LoadedProps) 
   return (
     <div className="flex h-full min-h-0 flex-col">
       <TaskHeader detail={detail} />
+      <ClosedNotice task={detail.task} />
       {view !== "task" && <OpenDecisions detail={detail} />}
       <div className="min-h-0 grow">
         {view === "chat" && <SessionArea detail={detail} sessionId={sessionId} onSession={onSession} />}

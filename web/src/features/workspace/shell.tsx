@@ -1,7 +1,7 @@
 // The frame around every screen: where one can go, whether the page is current, and the token gate.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
-import { Archive, HardDrive, LayoutGrid, Settings, WifiOff } from "lucide-react";
+import { Archive, HardDrive, LayoutGrid, Settings, Trash2, WifiOff } from "lucide-react";
 import { lazy, Suspense, useEffect, useSyncExternalStore } from "react";
 import { useTranslation } from "react-i18next";
 import { cleanupJobsQuery } from "~/api/queries";
@@ -17,6 +17,7 @@ const TokenScreen = lazy(() => import("./token-screen").then((module) => ({ defa
 const PLACES = [
   { to: "/", icon: LayoutGrid, label: "common:nav.board" },
   { to: "/archived", icon: Archive, label: "common:nav.archived" },
+  { to: "/trash", icon: Trash2, label: "common:nav.trash" },
   { to: "/storage", icon: HardDrive, label: "common:nav.storage" },
   { to: "/settings", icon: Settings, label: "common:nav.settings" },
 ] as const;

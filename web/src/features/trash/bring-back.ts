@@ -1,0 +1,80 @@
+// The way back of a closed task, for every place that offers it.
+import { type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useTranslation } from "react-i18next";
+import { api, unwrap } from "~/api/client";
+import { keys } from "~/api/queries";
+import type { TaskCard } from "~/api/types";
+import { errorText } from "~/i18n/error-text";
+import { showToast } from "~/ui/toast";
+
+/** Where the files come: their own place, or a new folder beside it. */
+export type Place = "same" | "elsewhere";
+
+/** What is checked out: the sealed branch, a new one at the same commit, or the commit alone. */
+export type BranchChoice = "sealed" | "new" | "detached";
+
+export interface Choices {
+  place: Place;
+  branch: BranchChoice;
+}
+
+export const AS_IT_WAS: Choices = { place: "same", branch: "sealed" };
+
+/** Whether the task is archived or deleted, whatever its cleanup does. */
+export function canComeBack(task: TaskCard): boolean {
+  return task.archived_at != null || task.deleted_at != null;
+}
+
+/** Brings a task back; answers when its files are there. */
+export async function bringBack(client: QueryClient, id: string, choices: Choices) {
+  const detail = await unwrap(
+    api.POST("/api/v1/tasks/{id}/reopen", { params: { path: { id } }, body: choices }),
+  );
+  client.setQueryData(keys.task(id), detail);
+  for (const queryKey of [keys.tasks, keys.trash, keys.cleanupJobs, keys.seals(id), keys.changes(id)]) {
+    void client.invalidateQueries({ queryKey });
+  }
+  return detail;
+}
+
+/** Brings a task back and opens it. */
+export function useBringBack(task: TaskCard, onBack: () => void) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: (choices: Choices) => bringBack(client, task.id, choices),
+    onSuccess: (detail) => {
+      const path = detail.environment?.workspace_path;
+      showToast(
+        path
+          ? t("trash:back.doneAt", { title: task.title, path })
+          : t("trash:back.done", { title: task.title }),
+      );
+      onBack();
+      void navigate({ to: "/tasks/$taskId", params: { taskId: task.id } });
+    },
+  });
+}
+
+/** Takes a closing back, from a notice: what went wrong is said in another one, with the place to go on at. */
+export function useUndo(task: TaskCard, action: "archive" | "delete") {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const goOn = () => {
+    if (action === "delete") void navigate({ to: "/trash" });
+    else void navigate({ to: "/tasks/$taskId", params: { taskId: task.id } });
+  };
+  return async () => {
+    showToast(t("trash:back.busy", { title: task.title }));
+    try {
+      await bringBack(client, task.id, AS_IT_WAS);
+      showToast(t("trash:back.done", { title: task.title }));
+    } catch (error) {
+      const { message } = errorText(t, error);
+      showToast(message, "error", { label: t("trash:back.show"), run: goOn });
+    }
+  };
+}

@@ -1,0 +1,109 @@
+// What was sealed of a task: per worktree the files that differ from where it began, and what was left out.
+import { useQuery } from "@tanstack/react-query";
+import { PackageOpen } from "lucide-react";
+import { useTranslation } from "react-i18next";
+import { sealsQuery } from "~/api/queries";
+import type { LeftOut, SealedChanges } from "~/api/types";
+import type { DiffLayout } from "~/features/changes/diff-view";
+import { FileRow } from "~/features/changes/file-row";
+import { size } from "~/i18n/size";
+import { moment } from "~/i18n/time";
+import { EmptyState, ErrorNotice, Loading } from "~/ui/feedback";
+import { newestSeals } from "./newest-seals";
+
+/** How many places a seal names of what it left out; there may be more. */
+const MOST_LEFT_OUT = 100;
+
+const DISCLOSURE =
+  "cursor-pointer px-3 py-1.5 text-muted hover:text-ink max-md:flex max-md:min-h-11 max-md:items-center";
+
+export function SealsView({ taskId, layout }: { taskId: string; layout: DiffLayout }) {
+  const { t } = useTranslation();
+  const seals = useQuery(sealsQuery(taskId));
+  if (seals.error) {
+    return (
+      <div className="p-3">
+        <ErrorNotice error={seals.error} onRetry={() => void seals.refetch()} />
+      </div>
+    );
+  }
+  if (!seals.data) return <Loading />;
+  const { newest, earlier } = newestSeals(seals.data);
+  if (newest.length === 0) {
+    return (
+      <EmptyState icon={<PackageOpen size={24} aria-hidden />} title={t("trash:seal.none")}>
+        {t("trash:seal.noneBody")}
+      </EmptyState>
+    );
+  }
+  return (
+    <>
+      {newest.map((one) => (
+        <OneSeal key={one.seal.id} sealed={one} layout={layout} />
+      ))}
+      {earlier.length > 0 && (
+        <details>
+          <summary className={DISCLOSURE}>{t("trash:seal.earlier", { count: earlier.length })}</summary>
+          {earlier.map((one) => (
+            <OneSeal key={one.seal.id} sealed={one} layout={layout} />
+          ))}
+        </details>
+      )}
+    </>
+  );
+}
+
+function OneSeal({ sealed, layout }: { sealed: SealedChanges; layout: DiffLayout }) {
+  const { t } = useTranslation();
+  const { seal, files, error_message } = sealed;
+  const repository = seal.repository_path.split("/").filter(Boolean).at(-1) ?? seal.repository_path;
+  return (
+    <section aria-label={repository} data-seal={seal.id}>
+      <header className="flex flex-wrap items-baseline gap-x-3 border-b border-line bg-sunken px-3 py-1.5">
+        <h3 className="font-medium">{repository}</h3>
+        <span className="text-muted [overflow-wrap:anywhere]">{seal.branch || t("trash:seal.noBranch")}</span>
+        <span className="text-muted">
+          {`${t("trash:seal.files", { count: seal.file_count })} · ${size(seal.size_bytes)}`}
+        </span>
+        <span className="text-muted">{t("trash:seal.taken", { when: moment(seal.created_at) })}</span>
+      </header>
+      {error_message && (
+        <p role="alert" className="m-3 rounded-md border border-fail bg-fail-soft px-3 py-2">
+          {error_message}
+        </p>
+      )}
+      {!error_message && files.length === 0 && (
+        <p className="px-3 py-2 text-muted">{t("trash:seal.unchanged")}</p>
+      )}
+      <ul>
+        {files.map((file) => (
+          <FileRow key={file.path} source={{ sealId: seal.id }} file={file} layout={layout} />
+        ))}
+      </ul>
+      {seal.left_out.length > 0 && <LeftOutList places={seal.left_out} />}
+    </section>
+  );
+}
+
+function LeftOutList({ places }: { places: readonly LeftOut[] }) {
+  const { t } = useTranslation();
+  return (
+    <details className="border-b border-line">
+      <summary className={DISCLOSURE}>{t("trash:leftOut.title", { count: places.length })}</summary>
+      <ul className="px-3 pb-2">
+        {places.map((place) => (
+          <li key={place.path} className="flex flex-wrap items-baseline gap-x-3">
+            <code className="font-mono text-[0.92em] [overflow-wrap:anywhere]">{place.path}</code>
+            <span className="text-muted">
+              {t(`trash:leftOut.reason.${place.reason}`, { defaultValue: place.reason })}
+            </span>
+            {place.size_bytes != null && <span className="text-muted">{size(place.size_bytes)}</span>}
+          </li>
+        ))}
+      </ul>
+      {places.length >= MOST_LEFT_OUT && (
+        <p className="px-3 pb-2 text-muted">{t("trash:leftOut.more", { count: MOST_LEFT_OUT })}</p>
+      )}
+    </details>
+  );
+}
