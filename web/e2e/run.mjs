@@ -6,6 +6,7 @@ import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { launch, openPage, PROJECTS } from "./browser.mjs";
+import { tellClosing } from "./closing.mjs";
 import { tellDecision } from "./decision.mjs";
 import { makePlace, startFreehold } from "./freehold.mjs";
 import { tellStory } from "./story.mjs";
@@ -30,6 +31,7 @@ async function runProject(browser, projectName) {
     for (const [name, tell] of [
       ["the main job", tellStory],
       ["a decision", tellDecision],
+      ["the way out and the way back", tellClosing],
     ]) {
       await tell(parts);
       console.log(`ok   ${projectName}: ${name}`);

@@ -193,7 +193,7 @@ class Story {
     await page.getByRole("button", { name: "Task actions" }).click();
     await page.getByRole("menuitem", { name: "Archive task…" }).click();
     const dialog = page.getByRole("alertdialog");
-    await dialog.getByText("The task workspace is removed").waitFor();
+    await dialog.getByText("the folder is removed and its disk space comes back").waitFor();
     await dialog.getByText(this.branch).waitFor();
     await this.look("16-archive");
     await dialog.getByRole("button", { name: "Archive task" }).click();

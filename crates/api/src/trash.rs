@@ -27,6 +27,9 @@ pub struct Seal {
     pub id: String,
     /// The cleanup job that took it.
     pub job_id: String,
+    /// The worktree in the task's environment that comes back from it, if it is the newest with this id; none for
+    /// what a failed attempt left, which does not come back by itself.
+    pub environment_repo_id: Option<String>,
     /// The repository.
     pub repository_id: String,
     /// The absolute path of the repository.

@@ -322,6 +322,7 @@ fn seal(seal: WorkspaceSeal) -> api::trash::Seal {
     api::trash::Seal {
         id: seal.id.into(),
         job_id: seal.job_id.into(),
+        environment_repo_id: seal.environment_repo_id.map(Into::into),
         repository_id: seal.repository_id.into(),
         repository_path: seal.repository_path,
         worktree_path: seal.worktree_path,

@@ -106,6 +106,8 @@ export const sealsQuery = (id: string) =>
     queryKey: keys.seals(id),
     queryFn: ({ signal }) =>
       unwrap(api.GET("/api/v1/tasks/{id}/seals", { params: { path: { id } }, signal })),
+    // What comes back is never shown as it was before the last closing.
+    gcTime: 0,
   });
 
 export const trashQuery = queryOptions({

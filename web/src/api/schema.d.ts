@@ -1245,6 +1245,11 @@ export interface components {
             /** @description When it was taken. */
             created_at: string;
             /**
+             * @description The worktree in the task's environment that comes back from it, if it is the newest with this id; none for
+             *     what a failed attempt left, which does not come back by itself.
+             */
+            environment_repo_id?: string | null;
+            /**
              * Format: int64
              * @description How many files it holds.
              */

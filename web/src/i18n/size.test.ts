@@ -18,7 +18,7 @@ test("the time left is told in its largest unit and never as past", () => {
   const now = Date.parse("2026-12-01T10:00:00Z");
   const told = [
     "2026-12-31T10:00:00Z",
-    "2026-12-01T13:30:00Z",
+    "2026-12-01T13:20:00Z",
     "2026-12-01T10:05:00Z",
     "2026-11-01T10:00:00Z",
   ];

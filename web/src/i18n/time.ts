@@ -24,7 +24,7 @@ export function until(instant: string, now: number = Date.now()): string {
   const format = new Intl.RelativeTimeFormat(i18next.language.replace("-pseudo", ""), { numeric: "auto" });
   const left = Date.parse(instant) - now;
   for (const [unit, length] of UNITS) {
-    if (left >= length) return format.format(Math.floor(left / length), unit);
+    if (left >= length) return format.format(Math.round(left / length), unit);
   }
   return format.format(0, "second");
 }

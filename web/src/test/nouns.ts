@@ -95,6 +95,7 @@ export function aSeal(part: Partial<Seal> = {}): Seal {
   return {
     id: "seal-1",
     job_id: "job-1",
+    environment_repo_id: "er-1",
     repository_id: "repository-1",
     repository_path: "/code/orchard",
     worktree_path: "/w/task-1/orchard",

@@ -44,9 +44,11 @@ export function EmptyState({ icon, title, children, action }: EmptyStateProps) {
 interface ErrorNoticeProps {
   error: unknown;
   onRetry?: (() => void) | undefined;
+  /** Whether what to do next is offered beside the notice, so that it need not say it. */
+  offersNext?: boolean;
 }
 
-export function ErrorNotice({ error, onRetry }: ErrorNoticeProps) {
+export function ErrorNotice({ error, onRetry, offersNext }: ErrorNoticeProps) {
   const { t } = useTranslation();
   const { message, hint } = errorText(t, error);
   return (
@@ -57,7 +59,7 @@ export function ErrorNotice({ error, onRetry }: ErrorNoticeProps) {
       <CircleAlert size={16} className="mt-0.5 shrink-0 text-fail" aria-hidden />
       <div className="min-w-0 grow [overflow-wrap:anywhere]">
         <p>{message}</p>
-        {hint && <p className="text-muted">{hint}</p>}
+        {hint && !offersNext && <p className="text-muted">{hint}</p>}
       </div>
       {onRetry && <Button onClick={onRetry}>{t("common:tryAgain")}</Button>}
     </div>

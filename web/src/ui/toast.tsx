@@ -10,7 +10,13 @@ interface Toast {
   id: number;
   text: string;
   tone: "plain" | "error";
-  action: ToastAction | undefined;
+  more: ToastOptions;
+}
+
+interface ToastOptions {
+  action?: ToastAction;
+  /** The id of what it is about: a newer notice about the same takes its place. */
+  about?: string;
 }
 
 /** Something that can be done about what a notice says; it must be possible elsewhere too. */
@@ -31,10 +37,11 @@ function change(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-export function showToast(text: string, tone: Toast["tone"] = "plain", action?: ToastAction): void {
+export function showToast(text: string, tone: Toast["tone"] = "plain", more: ToastOptions = {}): void {
   const id = nextId++;
-  change([...toasts.slice(-2), { id, text, tone, action }]);
-  setTimeout(() => closeToast(id), action ? OFFERED_MS : SHOWN_MS);
+  const others = toasts.filter((toast) => more.about === undefined || toast.more.about !== more.about);
+  change([...others.slice(-2), { id, text, tone, more }]);
+  setTimeout(() => closeToast(id), more.action ? OFFERED_MS : SHOWN_MS);
 }
 
 /** Takes all notices away, as when another page begins. */
@@ -59,7 +66,7 @@ export function Toasts() {
     <div
       role="status"
       aria-live="polite"
-      className="pointer-events-none fixed bottom-3 right-3 z-60 flex w-[min(24rem,calc(100vw-1.5rem))] flex-col gap-2 max-md:bottom-20"
+      className="pointer-events-none fixed bottom-3 right-3 z-30 flex w-[min(24rem,calc(100vw-1.5rem))] flex-col gap-2 max-md:bottom-20"
     >
       {shown.map((toast) => (
         <div
@@ -70,14 +77,14 @@ export function Toasts() {
           )}
         >
           <span className="grow [overflow-wrap:anywhere]">{toast.text}</span>
-          {toast.action && (
+          {toast.more.action && (
             <Button
               onClick={() => {
                 closeToast(toast.id);
-                toast.action?.run();
+                toast.more.action?.run();
               }}
             >
-              {toast.action.label}
+              {toast.more.action.label}
             </Button>
           )}
           <IconButton

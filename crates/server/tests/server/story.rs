@@ -252,6 +252,8 @@ fn comes_back(door: &Door, task: &str, worktree: &Path) {
     let client = door.client();
     let seals = client.seals(task).unwrap();
     assert!(seals[0].files.iter().any(|file| file.path == "freehold-demo.md"), "{seals:?}");
+    let worktree_id = &client.task(task).unwrap().environment.unwrap().repositories[0].id;
+    assert_eq!(seals[0].seal.environment_repo_id.as_ref(), Some(worktree_id), "it comes back from this seal");
     let query = SealedDiffQuery { path: "freehold-demo.md".into() };
     let diff = client.sealed_diff(&seals[0].seal.id, &query).unwrap();
     assert!(diff.patch.contains("+The demo agent was asked: Say hello"), "{diff:?}");

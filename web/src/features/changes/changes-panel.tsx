@@ -23,6 +23,8 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
   const files = repositories.flatMap((repository) => repository.files);
   const layout = phone ? "unified" : chosen;
   const isSealed = detail.task.archived_at != null && detail.task.cleanup_state == null;
+  const isUnchanged = changes.data && files.length === 0 && repositories.every((one) => !one.error_message);
+  const hasNothing = exists ? isUnchanged : !isSealed;
   return (
     <section aria-label={t("changes:title")} className="flex h-full min-h-0 flex-col">
       <header className="flex h-10 shrink-0 items-center gap-2.5 border-b border-line bg-surface pl-3 pr-1.5 max-md:h-12">
@@ -63,8 +65,7 @@ export function ChangesPanel({ detail }: { detail: TaskDetail }) {
         )}
         {exists && changes.isPending && <Loading />}
         {!exists && isSealed && <SealsView taskId={detail.task.id} layout={layout} />}
-        {((!exists && !isSealed) ||
-          (changes.data && files.length === 0 && repositories.every((one) => !one.error_message))) && (
+        {hasNothing && (
           <EmptyState icon={<FileDiff size={24} aria-hidden />} title={t("changes:none.title")}>
             {exists ? t("changes:none.body") : t("changes:none.noWorkspace")}
           </EmptyState>

@@ -35,7 +35,7 @@ function StakeItem({ stake }: { stake: Stake }) {
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be reachable by keyboard
           tabIndex={0}
           aria-label={t(`cleanup:stake.${stake.kind}`, { count: stake.total })}
-          className="mt-0.5 max-h-32 overflow-y-auto rounded bg-surface px-2 py-1 font-mono text-[0.92em] [overflow-wrap:anywhere]"
+          className="mt-0.5 max-h-32 overflow-y-auto rounded border border-line bg-surface px-2 py-1 font-mono text-[0.92em] [overflow-wrap:anywhere]"
         >
           {stake.items.map((item) => (
             <li key={item}>{item}</li>

@@ -75,8 +75,8 @@ function useCloseTask(task: TaskCard, action: CloseAction, onClose: () => void) 
       void client.invalidateQueries({ queryKey: keys.cleanupJobs });
       void client.invalidateQueries({ queryKey: keys.trash });
       showToast(t(`task:close.${action}.done`, { title: task.title }), "plain", {
-        label: t("task:close.undo"),
-        run: () => void undo(),
+        action: { label: t("task:close.undo"), run: () => void undo() },
+        about: task.id,
       });
       onClose();
       if (action === "delete") void navigate({ to: "/" });

@@ -63,7 +63,7 @@ export function BringBackDialog({ task, onClose }: { task: TaskCard; onClose: ()
         }}
       >
         <WhatComesBack taskId={task.id} choices={choices} />
-        {back.error && <ErrorNotice error={back.error} />}
+        {back.error && <ErrorNotice error={back.error} offersNext={inTheWay.place || inTheWay.branch} />}
         {inTheWay.place && (
           <RadioGroup
             legend={t("trash:back.place.label")}

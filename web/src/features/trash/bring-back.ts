@@ -45,13 +45,11 @@ export function useBringBack(task: TaskCard, onBack: () => void) {
   const navigate = useNavigate();
   return useMutation({
     mutationFn: (choices: Choices) => bringBack(client, task.id, choices),
-    onSuccess: (detail) => {
-      const path = detail.environment?.workspace_path;
-      showToast(
-        path
-          ? t("trash:back.doneAt", { title: task.title, path })
-          : t("trash:back.done", { title: task.title }),
-      );
+    onSuccess: (detail, { place }) => {
+      const { title, id } = task;
+      const path = place === "elsewhere" ? detail.environment?.workspace_path : undefined;
+      const text = path ? t("trash:back.doneAt", { title, path }) : t("trash:back.done", { title });
+      showToast(text, "plain", { about: id });
       onBack();
       void navigate({ to: "/tasks/$taskId", params: { taskId: task.id } });
     },
@@ -68,13 +66,14 @@ export function useUndo(task: TaskCard, action: "archive" | "delete") {
     else void navigate({ to: "/tasks/$taskId", params: { taskId: task.id } });
   };
   return async () => {
-    showToast(t("trash:back.busy", { title: task.title }));
+    const { title, id: about } = task;
+    showToast(t("trash:back.busy", { title }), "plain", { about });
     try {
-      await bringBack(client, task.id, AS_IT_WAS);
-      showToast(t("trash:back.done", { title: task.title }));
+      await bringBack(client, about, AS_IT_WAS);
+      showToast(t("trash:back.done", { title }), "plain", { about });
     } catch (error) {
       const { message } = errorText(t, error);
-      showToast(message, "error", { label: t("trash:back.show"), run: goOn });
+      showToast(message, "error", { about, action: { label: t("trash:back.show"), run: goOn } });
     }
   };
 }

@@ -22,7 +22,7 @@ export function ClosedNotice({ task }: { task: TaskCard }) {
           {t("trash:closed.archived", { when: ago(task.archived_at) })}
         </time>
       </p>
-      <Button icon={<Undo2 size={14} aria-hidden />} onClick={() => setAsking(true)}>
+      <Button className="max-md:grow" icon={<Undo2 size={14} aria-hidden />} onClick={() => setAsking(true)}>
         {t("trash:back.open")}
       </Button>
       {asking && <BringBackDialog task={task} onClose={() => setAsking(false)} />}

@@ -19,7 +19,7 @@ export function PurgeDialog({ entry, onClose }: { entry: TrashedTask; onClose: (
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: keys.trash });
       void client.invalidateQueries({ queryKey: keys.cleanupJobs });
-      showToast(t("trash:purge.done", { title: task.title }));
+      showToast(t("trash:purge.done", { title: task.title }), "plain", { about: task.id });
       onClose();
     },
   });

@@ -1,6 +1,7 @@
 // What was sealed of a task: per worktree the files that differ from where it began, and what was left out.
 import { useQuery } from "@tanstack/react-query";
-import { PackageOpen } from "lucide-react";
+import { ChevronRight, PackageOpen } from "lucide-react";
+import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 import { sealsQuery } from "~/api/queries";
 import type { LeftOut, SealedChanges } from "~/api/types";
@@ -14,9 +15,6 @@ import { newestSeals } from "./newest-seals";
 /** How many places a seal names of what it left out; there may be more. */
 const MOST_LEFT_OUT = 100;
 
-const DISCLOSURE =
-  "cursor-pointer px-3 py-1.5 text-muted hover:text-ink max-md:flex max-md:min-h-11 max-md:items-center";
-
 export function SealsView({ taskId, layout }: { taskId: string; layout: DiffLayout }) {
   const { t } = useTranslation();
   const seals = useQuery(sealsQuery(taskId));
@@ -28,8 +26,8 @@ export function SealsView({ taskId, layout }: { taskId: string; layout: DiffLayo
     );
   }
   if (!seals.data) return <Loading />;
-  const { newest, earlier } = newestSeals(seals.data);
-  if (newest.length === 0) {
+  const { newest, others } = newestSeals(seals.data);
+  if (seals.data.length === 0) {
     return (
       <EmptyState icon={<PackageOpen size={24} aria-hidden />} title={t("trash:seal.none")}>
         {t("trash:seal.noneBody")}
@@ -41,13 +39,12 @@ export function SealsView({ taskId, layout }: { taskId: string; layout: DiffLayo
       {newest.map((one) => (
         <OneSeal key={one.seal.id} sealed={one} layout={layout} />
       ))}
-      {earlier.length > 0 && (
-        <details>
-          <summary className={DISCLOSURE}>{t("trash:seal.earlier", { count: earlier.length })}</summary>
-          {earlier.map((one) => (
+      {others.length > 0 && (
+        <Disclosure title={t("trash:seal.others", { count: others.length })}>
+          {others.map((one) => (
             <OneSeal key={one.seal.id} sealed={one} layout={layout} />
           ))}
-        </details>
+        </Disclosure>
       )}
     </>
   );
@@ -58,7 +55,7 @@ function OneSeal({ sealed, layout }: { sealed: SealedChanges; layout: DiffLayout
   const { seal, files, error_message } = sealed;
   const repository = seal.repository_path.split("/").filter(Boolean).at(-1) ?? seal.repository_path;
   return (
-    <section aria-label={repository} data-seal={seal.id}>
+    <div data-seal={seal.id}>
       <header className="flex flex-wrap items-baseline gap-x-3 border-b border-line bg-sunken px-3 py-1.5">
         <h3 className="font-medium">{repository}</h3>
         <span className="text-muted [overflow-wrap:anywhere]">{seal.branch || t("trash:seal.noBranch")}</span>
@@ -81,15 +78,14 @@ function OneSeal({ sealed, layout }: { sealed: SealedChanges; layout: DiffLayout
         ))}
       </ul>
       {seal.left_out.length > 0 && <LeftOutList places={seal.left_out} />}
-    </section>
+    </div>
   );
 }
 
 function LeftOutList({ places }: { places: readonly LeftOut[] }) {
   const { t } = useTranslation();
   return (
-    <details className="border-b border-line">
-      <summary className={DISCLOSURE}>{t("trash:leftOut.title", { count: places.length })}</summary>
+    <Disclosure title={t("trash:leftOut.title", { count: places.length })}>
       <ul className="px-3 pb-2">
         {places.map((place) => (
           <li key={place.path} className="flex flex-wrap items-baseline gap-x-3">
@@ -104,6 +100,18 @@ function LeftOutList({ places }: { places: readonly LeftOut[] }) {
       {places.length >= MOST_LEFT_OUT && (
         <p className="px-3 pb-2 text-muted">{t("trash:leftOut.more", { count: MOST_LEFT_OUT })}</p>
       )}
+    </Disclosure>
+  );
+}
+
+function Disclosure({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <details className="group border-b border-line last:border-b-0">
+      <summary className="flex min-h-8 cursor-pointer list-none items-center gap-2 px-2.5 text-muted hover:text-ink max-md:min-h-11 [&::-webkit-details-marker]:hidden">
+        <ChevronRight size={14} className="shrink-0 transition-transform group-open:rotate-90" aria-hidden />
+        {title}
+      </summary>
+      {children}
     </details>
   );
 }

@@ -50,17 +50,22 @@ describe.each(SURFACES)("the trash on the %s", (surface) => {
     await expectAccessible();
   });
 
-  test("only the newest seal of a workspace is open; the earlier ones are folded", async () => {
-    const later = "2026-12-01T10:00:00.000000Z";
+  test("only what comes back is open; earlier seals and those of failed starts are folded", async () => {
     const seals = [
-      sealedChanges({ id: "seal-1" }, "old.rs"),
-      sealedChanges({ id: "seal-2", created_at: later }, "new.rs"),
+      sealedChanges({ id: "seal-1", worktree_path: "/w/earlier/orchard" }, "old.rs"),
+      sealedChanges({ id: "seal-2", created_at: "2026-12-01T10:00:00.000000Z" }, "new.rs"),
+      sealedChanges(
+        { id: "seal-3", environment_repo_id: null, created_at: "2026-12-02T10:00:00.000000Z" },
+        "failed.rs",
+      ),
     ];
     const { article, user } = await open({ "GET /tasks/task-1/seals": seals });
     await user.click(within(article).getByRole("button", { name: "Show what is in it" }));
-    const earlier = (await within(article).findByText("1 earlier seal")).closest("details");
-    expect(earlier).not.toHaveAttribute("open");
-    expect(within(earlier as HTMLElement).getByText("old.rs")).toBeInTheDocument();
+    const summary = await within(article).findByText("2 other seals, earlier or of failed starts");
+    const folded = summary.closest("details") as HTMLElement;
+    expect(folded).not.toHaveAttribute("open");
+    expect(within(folded).getByText("old.rs")).toBeInTheDocument();
+    expect(within(folded).getByText("failed.rs")).toBeInTheDocument();
     expect(within(article).getByText("new.rs").closest("details")).toBeNull();
   });
 
