@@ -56,7 +56,13 @@ impl CleanupTrigger {
     /// Whether its task is deleted by it, and comes into the trash when the workspace is given back.
     #[must_use]
     pub const fn deletes_task(self) -> bool {
-        matches!(self, Self::Delete | Self::CascadeDelete | Self::WorkspaceDelete)
+        matches!(self, Self::Delete | Self::CascadeDelete | Self::WorkspaceDelete | Self::QuickChatExpire)
+    }
+
+    /// Whether its task is archived by it.
+    #[must_use]
+    pub const fn archives_task(self) -> bool {
+        matches!(self, Self::Archive | Self::CascadeArchive)
     }
 
     /// Whether such a job takes seals away and no workspace.
@@ -68,7 +74,7 @@ impl CleanupTrigger {
     /// Whether the branches made for the task go with it when their commits are found elsewhere.
     #[must_use]
     pub const fn removes_branches(self) -> bool {
-        matches!(self, Self::Delete | Self::CascadeDelete | Self::WorkspaceDelete | Self::FailedCreation)
+        self.deletes_task() || matches!(self, Self::FailedCreation)
     }
 }
 

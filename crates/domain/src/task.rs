@@ -1,7 +1,7 @@
 //! Tasks: a unit of work that owns at most one task environment.
 
 use crate::clock::Timestamp;
-use crate::id::{AgentProfileId, StepId, TaskId, WorkflowId, WorkspaceId};
+use crate::id::{AgentProfileId, EnvironmentId, StepId, TaskId, WorkflowId, WorkspaceId};
 use crate::words;
 
 words! {
@@ -32,6 +32,9 @@ words! {
 
 /// The longest title, in characters.
 pub const MAX_TITLE_CHARS: usize = 500;
+
+/// How many tasks may be parts of one another in a row: a task, its sub-task, and so on.
+pub const MAX_TASK_DEPTH: usize = 8;
 
 /// The longest prompt, in bytes.
 pub const MAX_PROMPT_BYTES: usize = 1_000_000;
@@ -109,6 +112,10 @@ impl From<TaskTitle> for String {
 pub struct Task {
     /// Its id.
     pub id: TaskId,
+    /// The task that it is a part of.
+    pub parent_id: Option<TaskId>,
+    /// The environment of another task that it works in; it owns nothing of it.
+    pub borrowed_environment_id: Option<EnvironmentId>,
     /// The workspace it belongs to.
     pub workspace_id: WorkspaceId,
     /// The board it is on.
@@ -129,6 +136,10 @@ pub struct Task {
     pub agent_profile_id: Option<AgentProfileId>,
     /// Whether a first session shall start as soon as the workspace is ready; cleared when it has.
     pub start_requested: bool,
+    /// Whether it is a quick chat, which goes to the trash when it is closed.
+    pub is_quick: bool,
+    /// When a quick chat is closed by itself.
+    pub expires_at: Option<Timestamp>,
     /// When it was archived.
     pub archived_at: Option<Timestamp>,
     /// When its deletion was asked for.

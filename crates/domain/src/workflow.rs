@@ -46,10 +46,21 @@ pub struct Step {
     pub position: i64,
     /// Whether new tasks start here; one step per workflow does.
     pub is_start: bool,
+    /// When tasks that stand here are archived by themselves; none when they are not.
+    pub auto_archive: Option<AutoArchive>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+}
+
+/// The rule by which tasks in a column are archived by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AutoArchive {
+    /// How long a task stands in the column before, in milliseconds.
+    pub after_ms: i64,
+    /// Whether work that exists nowhere else is sealed; without it, a task with such work stays.
+    pub seals: bool,
 }
 
 /// The steps of the workflow that a new workspace gets.

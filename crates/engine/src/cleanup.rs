@@ -5,12 +5,16 @@
 //! runs → looks again, at disk → seals → removes → verifies by looking → succeeds. A crash between any two steps
 //! leaves a row that says where to go on. What a seal cannot hold waits for a person (*needs decision*).
 
+mod borrowing;
+mod closing;
 pub(crate) mod expiry;
 pub(crate) mod idle;
 mod permit;
+mod reset;
 mod scratch;
 mod sealing;
 pub(crate) mod steps;
+pub(crate) mod sweep;
 mod target;
 
 use freehold_domain::cleanup::{
@@ -25,7 +29,11 @@ use freehold_domain::task::Task;
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
-use self::target::{JobView, Looked, foreign_executor};
+pub use self::borrowing::{BorrowerPolicy, TaskRef};
+pub(crate) use self::borrowing::{lock_owner_too, may_be_visited, refs_of, visit_again};
+pub use self::closing::{CloseReport, Reach};
+pub(crate) use self::closing::{Scope, Terms};
+pub use self::reset::{ResetEnvironment, ResetStart};
 use crate::environment::reopen::Reopening;
 use crate::{Engine, EngineError};
 
@@ -65,25 +73,6 @@ impl CloseAction {
     }
 }
 
-/// What closing a task would give back and what stands in the way.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CloseReport {
-    /// The sessions that would be stopped.
-    pub live_sessions: u64,
-    /// The workspace; empty when none was made.
-    pub workspace_path: String,
-    /// Whether the workspace is a person's own and stays as it is.
-    pub keeps_workspace: bool,
-    /// The branches that stay.
-    pub branches_kept: Vec<String>,
-    /// What exists nowhere else and is sealed.
-    pub sealed: Vec<Stake>,
-    /// What a seal does not hold, so that a person must decide.
-    pub stakes: Vec<Stake>,
-    /// Until when the task can be brought back, were it deleted now; none for an archive, which ends with no day.
-    pub restorable_until: Option<Timestamp>,
-}
-
 /// A person's decision about a job that waits for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
@@ -109,139 +98,6 @@ impl Decision {
 }
 
 impl Engine {
-    /// Tells what closing a task would give back and what stands in the way; changes nothing.
-    pub async fn close_report(
-        &self,
-        task_id: TaskId,
-        action: CloseAction,
-    ) -> Result<CloseReport, EngineError> {
-        let id = task_id.clone();
-        let node = self.inner.options.node_id.clone();
-        let read = self.inner.store.read(move |tx| {
-            let task = store::task::require(tx, &id)?;
-            let sessions = store::session::list_by_task(tx, &id)?;
-            let environment = store::environment::find_by_task(tx, &id)?;
-            let snapshot = take_inventory(tx, &task, environment.as_ref(), node)?;
-            let live = sessions.iter().filter(|session| session.state.is_live()).count();
-            Ok::<_, StoreError>((u64::try_from(live).unwrap_or(u64::MAX), environment, snapshot))
-        });
-        let (live_sessions, environment, snapshot) = read.await?;
-        let view =
-            JobView { resources: &snapshot, trigger: action.trigger(), accepted: &[], is_claimed: false };
-        let looked = match foreign_executor(&snapshot) {
-            Some(_) => Vec::new(),
-            None => self.assess(&view).await?,
-        };
-        let sealed: Vec<Stake> = looked.iter().flat_map(Looked::sealable).cloned().collect();
-        let mut stakes = scratch::stakes(&snapshot).unwrap_or_default();
-        stakes.extend(foreign_executor(&snapshot));
-        stakes.extend(looked.iter().flat_map(Looked::blocking).cloned());
-        let stays = |worktree: &&SnapshotWorktree| {
-            action == CloseAction::Archive || worktree.origin.is_none() || !worktree.branch_made
-        };
-        let kept = snapshot.worktrees.iter().filter(stays);
-        let branches_kept = kept.map(|worktree| worktree.branch.clone()).collect();
-        let workspace_path = environment.map(|environment| environment.workspace_path).unwrap_or_default();
-        let keeps_workspace = !snapshot.kept_path.is_empty();
-        let retention = self.inner.options.retention_ms;
-        let restorable_until = (action == CloseAction::Delete).then(|| self.now().plus_millis(retention));
-        Ok(CloseReport {
-            live_sessions,
-            workspace_path,
-            keeps_workspace,
-            branches_kept,
-            sealed,
-            stakes,
-            restorable_until,
-        })
-    }
-
-    /// Closes a task: reserves the barrier, takes the inventory, changes the task and activates the job. Refused
-    /// with what is at stake when there is any and the request does not consent to a seal.
-    pub async fn close_task(&self, task_id: TaskId, request: CloseTask) -> Result<CleanupJob, EngineError> {
-        if !request.seals {
-            let report = self.close_report(task_id.clone(), request.action).await?;
-            let found: Vec<Stake> = report.sealed.into_iter().chain(report.stakes).collect();
-            if !found.is_empty() {
-                return Err(EngineError::AtStake { task_id, stakes: found });
-            }
-        }
-        let engine = self.clone();
-        self.to_the_end("closing a task", async move { engine.close(task_id, request.action).await }).await
-    }
-
-    async fn close(&self, task_id: TaskId, action: CloseAction) -> Result<CleanupJob, EngineError> {
-        let job = self.reserve(&task_id, action.trigger()).await?;
-        crate::failpoint!("engine.close.reserved");
-        let activated = match self.store_inventory(&job).await {
-            Ok(()) => {
-                crate::failpoint!("engine.close.snapshot");
-                self.change_and_activate(&job, action).await
-            }
-            Err(error) => Err(error),
-        };
-        if let Err(error) = activated {
-            self.call_off(job.id).await?;
-            return Err(error);
-        }
-        crate::failpoint!("engine.close.activated");
-        self.inner.cleanup_wake.notify_one();
-        self.cleanup_job(job.id).await
-    }
-
-    /// Commits the barrier: from now on the task gets no new session and no new worktree.
-    async fn reserve(&self, task_id: &TaskId, trigger: CleanupTrigger) -> Result<CleanupJob, EngineError> {
-        let (id, now) = (task_id.clone(), self.now());
-        let job_id = CleanupJobId::generate(self.ids());
-        let write = self.inner.store.write(move |tx| {
-            let task = store::task::lock(tx, &id)?;
-            let may_be_closed = match trigger {
-                CleanupTrigger::Delete => task.deleted_at.is_none(),
-                CleanupTrigger::TrashPurge => task.trashed_at.is_some(),
-                _ => task.is_open(),
-            };
-            if let Some(job) = store::cleanup::barrier_of(tx, &id)? {
-                return Err(EngineError::Barrier { task_id: id, job_id: job.id, trigger: job.trigger });
-            }
-            if !may_be_closed {
-                return Err(EngineError::TaskClosed { task_id: id });
-            }
-            let job = prepared_job(job_id, &task.id, &task.title, trigger, now);
-            let job = store::cleanup::insert_prepared(tx, &job)?;
-            tell(tx, &job, now);
-            Ok(job)
-        });
-        write.await
-    }
-
-    async fn store_inventory(&self, job: &CleanupJob) -> Result<(), EngineError> {
-        let (id, task_id, now) = (job.id.clone(), job.task_id.clone(), self.now());
-        let node = self.inner.options.node_id.clone();
-        let write = self.inner.store.write(move |tx| {
-            let task = store::task::require(tx, &task_id)?;
-            let environment = store::environment::find_by_task(tx, &task_id)?;
-            let snapshot = take_inventory(tx, &task, environment.as_ref(), node)?;
-            store::cleanup::store_snapshot(tx, &id, &snapshot, now)
-        });
-        Ok(write.await?)
-    }
-
-    async fn change_and_activate(&self, job: &CleanupJob, action: CloseAction) -> Result<(), EngineError> {
-        let (job, now) = (job.clone(), self.now());
-        let write = self.inner.store.write(move |tx| {
-            match action {
-                CloseAction::Archive => store::task::set_archived(tx, &job.task_id, Some(now), now)?,
-                CloseAction::Delete => store::task::set_deleted(tx, &job.task_id, Some(now), now)?,
-            }
-            store::task::set_start_requested(tx, &job.task_id, false, now)?;
-            store::cleanup::activate(tx, &job.id, now)?;
-            tell(tx, &job, now);
-            tx.emit(EventBody::TaskChanged { task_id: job.task_id }, now);
-            Ok::<_, EngineError>(())
-        });
-        write.await
-    }
-
     async fn call_off(&self, id: CleanupJobId) -> Result<(), EngineError> {
         let now = self.now();
         let write = self.inner.store.write(move |tx| {
@@ -306,10 +162,8 @@ impl Engine {
             Ok::<_, EngineError>((job, seals))
         });
         let (job, seals) = read.await?;
-        let is_about_a_task = job.trigger != CleanupTrigger::FailedCreation && !job.trigger.purges();
-        let is_gone = |seal: &WorkspaceSeal| {
-            seal.job_id == job.id && std::path::Path::new(&seal.worktree_path).symlink_metadata().is_err()
-        };
+        let is_about_a_task = job.trigger.archives_task() || job.trigger.deletes_task();
+        let is_gone = |seal: &WorkspaceSeal| seal.job_id == job.id && !seal_place_exists(seal);
         Ok(is_about_a_task && !job.state.is_final() && seals.iter().any(is_gone))
     }
 }
@@ -334,7 +188,10 @@ fn carry_out(
             let reason = "it is no task's workspace; move the files you want, then retry".into();
             return Err(refused(job, decision, reason));
         }
-        Decision::Keep => return Ok(keep(tx, job, now)?),
+        Decision::Keep => {
+            require_whole(tx, job, decision)?;
+            return keep(tx, job, now);
+        }
         Decision::Retry => {}
         Decision::Discard { phrase } => {
             require_discardable(job, decision, phrase)?;
@@ -349,6 +206,24 @@ fn carry_out(
 pub fn discard_phrase(stakes: &[Stake]) -> String {
     let total: u64 = stakes.iter().map(|stake| stake.total).sum();
     format!("discard {total}")
+}
+
+/// Of an open task that gets a new environment, a part may be sealed already: kept, it would stay without it.
+fn require_whole(tx: &mut Tx<'_>, job: &CleanupJob, decision: &Decision) -> Result<(), EngineError> {
+    if job.trigger != CleanupTrigger::EnvironmentReset {
+        return Ok(());
+    }
+    let seals = store::seal::of_task(tx, &job.task_id)?;
+    let gone = seals.iter().find(|seal| seal.job_id == job.id && !seal_place_exists(seal));
+    gone.map_or(Ok(()), |seal| {
+        let reason =
+            format!("{} is sealed and off the disk already; retry to end the reset", seal.worktree_path);
+        Err(refused(job, decision, reason))
+    })
+}
+
+fn seal_place_exists(seal: &WorkspaceSeal) -> bool {
+    std::path::Path::new(&seal.worktree_path).symlink_metadata().is_ok()
 }
 
 fn require_discardable(job: &CleanupJob, decision: &Decision, phrase: &str) -> Result<(), EngineError> {
@@ -460,18 +335,22 @@ pub(crate) fn tell(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) {
 }
 
 /// Calls a job off and brings the task back as it was.
-fn keep(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), StoreError> {
+fn keep(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), EngineError> {
+    lock_owner_too(tx, &job.task_id)?;
     store::cleanup::cancel(tx, &job.id, now)?;
     if store::task::find(tx, &job.task_id)?.is_none() {
         return Ok(());
     }
     match job.trigger {
-        CleanupTrigger::Archive | CleanupTrigger::CascadeArchive => {
-            store::task::set_archived(tx, &job.task_id, None, now)?;
+        trigger if trigger.archives_task() => store::task::set_archived(tx, &job.task_id, None, now)?,
+        trigger if trigger.deletes_task() => {
+            store::task::set_deleted(tx, &job.task_id, None, now)?;
+            crate::workspace::bring_back(tx, &job.task_id, now)?;
+            store::task::keep_quick_chat(tx, &job.task_id, now)?;
         }
-        CleanupTrigger::Delete => store::task::set_deleted(tx, &job.task_id, None, now)?,
         _ => {}
     }
+    visit_again(tx, &job.task_id, now)?;
     tx.emit(EventBody::TaskChanged { task_id: job.task_id.clone() }, now);
     Ok(())
 }

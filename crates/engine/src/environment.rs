@@ -36,7 +36,7 @@ use self::plan::Site;
 use self::standing::StandingWish;
 use crate::{Engine, EngineError};
 
-/// A task's environment with its repositories and their names.
+/// The environment that a task works in, its own or a borrowed one, with its repositories and their names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvironmentView {
     /// The environment.
@@ -53,7 +53,7 @@ pub struct EnvironmentView {
 }
 
 pub(crate) fn read_view(tx: &mut Tx<'_>, task_id: &TaskId) -> Result<Option<EnvironmentView>, StoreError> {
-    let Some(environment) = store::environment::find_by_task(tx, task_id)? else { return Ok(None) };
+    let Some(environment) = store::environment::find_visited(tx, task_id)? else { return Ok(None) };
     let mut repos = Vec::new();
     for repo in store::environment::repos_of(tx, &environment.id)? {
         let repository = store::repository::find(tx, &repo.repository_id)?;
@@ -162,7 +162,8 @@ impl Engine {
             let taken: Vec<&str> = worktrees.iter().map(|worktree| worktree.path.as_str()).collect();
             let path =
                 worktree_path(&self.inner.options.workspaces_root, &task_dir_name, &repository, &taken);
-            let site = Site { title: &task.title, task_dir_name: &task_dir_name, path };
+            let again = self.made_again(&task.id, &repository.id).await?;
+            let site = Site { title: &task.title, task_dir_name: &task_dir_name, path, again };
             worktrees.push(self.plan_worktree(site, repository, used).await?);
         }
         let now = self.now();

@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 
 use freehold_domain::cleanup::{CleanupTrigger, InvalidCleanupStep, Stake};
-use freehold_domain::id::{CleanupJobId, InvalidId, NodeId, SessionId, TaskId};
+use freehold_domain::id::{CleanupJobId, InvalidId, NodeId, SessionId, TaskId, WorkspaceId};
 use freehold_domain::session::SessionState;
 use freehold_domain::task::{InvalidTitle, MAX_PROMPT_BYTES};
 use freehold_git::{RestoreError, SealError};
 use freehold_store::StoreError;
+
+use crate::cleanup::TaskRef;
 
 /// Sorts errors by what a caller can do about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,6 +195,43 @@ pub enum EngineError {
         /// What exists nowhere else.
         stakes: Vec<Stake>,
     },
+    /// Other open tasks work in the task's workspace.
+    #[error(
+        "task {task_id} was not closed: {} in its workspace{}", workers(borrowers),
+        if *has_heir { "" } else { ", and none of them can take it over" }
+    )]
+    Borrowed {
+        /// The task.
+        task_id: TaskId,
+        /// Who works in its workspace.
+        borrowers: Vec<TaskRef>,
+        /// Whether one of them could own it from then on.
+        has_heir: bool,
+    },
+    /// A task works in the workspace of another.
+    #[error("task {task_id} works in the workspace of task {owner_id} and has none of its own")]
+    NotTheOwner {
+        /// The task.
+        task_id: TaskId,
+        /// The task that owns it.
+        owner_id: TaskId,
+    },
+    /// Tasks were added to what is closed while it was looked at.
+    #[error("tasks were added while it was being closed ({looks} times); nothing was changed")]
+    Growing {
+        /// How often.
+        looks: u32,
+    },
+    /// What was typed is not the name of the workspace.
+    #[error("workspace {workspace_id} was not deleted: type its name, {name:?}, not {typed:?}")]
+    NameNotTyped {
+        /// The workspace.
+        workspace_id: WorkspaceId,
+        /// Its name.
+        name: String,
+        /// What was typed.
+        typed: String,
+    },
     /// A task is neither archived nor in the trash.
     #[error("task {task_id} is open; there is nothing to bring back")]
     TaskOpen {
@@ -298,6 +337,14 @@ const fn is_in_the_way(error: &RestoreError) -> bool {
     )
 }
 
+fn workers(borrowers: &[TaskRef]) -> String {
+    let names: Vec<String> = borrowers.iter().map(|task| format!("{:?} ({})", task.title, task.id)).collect();
+    match names.as_slice() {
+        [only] => format!("task {only} works"),
+        _ => format!("the tasks {} work", names.join(", ")),
+    }
+}
+
 fn details(stakes: &[Stake]) -> String {
     stakes.iter().map(|stake| stake.detail.as_str()).collect::<Vec<_>>().join(" ")
 }
@@ -323,6 +370,7 @@ impl EngineError {
             | Self::InvalidTitle(_)
             | Self::InvalidField { .. }
             | Self::EmptyPrompt
+            | Self::NameNotTyped { .. }
             | Self::PromptTooLong { .. } => ErrorKind::Invalid,
             Self::Git(error) if error.is_invalid_input() => ErrorKind::Invalid,
             Self::TaskClosed { .. }
@@ -341,6 +389,9 @@ impl EngineError {
             | Self::CheckoutInUse { .. }
             | Self::BranchInUse { .. }
             | Self::TaskOpen { .. }
+            | Self::Borrowed { .. }
+            | Self::NotTheOwner { .. }
+            | Self::Growing { .. }
             | Self::SealedElsewhere { .. }
             | Self::ChangedAfterSeal { .. }
             | Self::AtStake { .. } => ErrorKind::Conflict,
@@ -383,6 +434,10 @@ impl EngineError {
             Self::CleanupStep { .. } => "cleanup_step",
             Self::AtStake { .. } => "at_stake",
             Self::TaskOpen { .. } => "task_open",
+            Self::Borrowed { .. } => "borrowed",
+            Self::NotTheOwner { .. } => "not_the_owner",
+            Self::Growing { .. } => "growing",
+            Self::NameNotTyped { .. } => "name_not_typed",
             Self::SealedElsewhere { .. } => "sealed_elsewhere",
             Self::ChangedAfterSeal { .. } => "changed_after_seal",
             Self::Seal(SealError::Unknown { .. }) => "not_found",
@@ -424,6 +479,12 @@ impl EngineError {
             Self::AtStake { .. } => {
                 "consent to a seal, from which it can be brought back, or commit the work"
             }
+            Self::Borrowed { has_heir: true, .. } => {
+                "let one of them take the workspace over, or close them first"
+            }
+            Self::Borrowed { .. } => "close them first, or together with it",
+            Self::NotTheOwner { .. } => "ask for it at the owner",
+            Self::Growing { .. } => "try again",
             Self::Restore(RestoreError::PathTaken { .. }) => "bring it back at another place",
             Self::Restore(error) if is_in_the_way(error) => "bring it back on a new branch, or on none",
             Self::Store(_) => "nothing was changed; look at the server's log",
@@ -459,6 +520,8 @@ impl EngineError {
             Self::InvalidField { field, .. } => (*field).to_owned(),
             Self::TaskClosed { task_id }
             | Self::TaskOpen { task_id }
+            | Self::Borrowed { task_id, .. }
+            | Self::NotTheOwner { task_id, .. }
             | Self::AtStake { task_id, .. }
             | Self::SealedElsewhere { task_id, .. }
             | Self::Barrier { task_id, .. }
@@ -466,6 +529,7 @@ impl EngineError {
             | Self::NoSetup { task_id }
             | Self::SetupRunning { task_id }
             | Self::WorkspaceMissing { task_id, .. } => task_id.to_string(),
+            Self::NameNotTyped { workspace_id, .. } => workspace_id.to_string(),
             Self::SessionBusy { session_id, .. }
             | Self::NoTurn { session_id }
             | Self::PermissionClosed { session_id, .. } => session_id.to_string(),

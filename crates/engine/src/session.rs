@@ -192,7 +192,7 @@ impl Engine {
                 return Err(EngineError::SessionBusy { session_id: id, state: revived.state });
             }
             let heir = primary_after_deletion(&sessions, &id).map(|session| session.id.clone());
-            let environment = store::environment::find_by_task(tx, &session.task_id)?;
+            let environment = store::environment::find_visited(tx, &session.task_id)?;
             store::session::delete(tx, &id)?;
             let task_id = session.task_id;
             if let Some(heir) = heir.as_ref().filter(|_| session.is_primary) {

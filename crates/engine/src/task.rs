@@ -1,5 +1,6 @@
 //! Tasks: stored before anything is made for them, listed, changed and started.
 
+pub mod family;
 mod start;
 
 use freehold_domain::agent::DEMO_AGENT;
@@ -34,7 +35,7 @@ pub struct NewTask {
     /// Where the task works.
     pub kind: WorkspaceKind,
     /// The repositories to work on: at least one for worktrees, exactly one for a checkout of a person, none for a
-    /// scratch folder.
+    /// scratch folder. By default those of the task it borrows from or is a part of.
     pub repositories: Vec<NewTaskRepository>,
     /// The agent; by default the built-in demo agent.
     pub agent_profile_id: Option<AgentProfileId>,
@@ -42,6 +43,12 @@ pub struct NewTask {
     pub step_id: Option<StepId>,
     /// The workspace; by default the first.
     pub workspace_id: Option<WorkspaceId>,
+    /// The task that it is a part of.
+    pub parent_id: Option<TaskId>,
+    /// The task in whose workspace it works; by default it gets one of its own.
+    pub borrow_from: Option<TaskId>,
+    /// Makes it a quick chat, which goes to the trash after so many milliseconds.
+    pub expires_in_ms: Option<i64>,
     /// Whether to make the workspace and start a session at once.
     pub start: bool,
 }
@@ -85,6 +92,8 @@ pub struct TaskView {
     pub sessions: Vec<SessionView>,
     /// Its cleanup jobs, newest first.
     pub cleanup_jobs: Vec<CleanupJob>,
+    /// Its open sub-tasks, and theirs.
+    pub sub_tasks: Vec<crate::cleanup::TaskRef>,
 }
 
 /// Changes a task; what is absent stays.
@@ -125,15 +134,18 @@ impl Engine {
             let environment = crate::environment::read_view(tx, &id)?;
             let sessions = crate::session::read_views(tx, &id)?;
             let cleanup_jobs = store::cleanup::list(tx, Some(&id), None)?;
-            Ok::<_, StoreError>(TaskView { summary, prompt, environment, sessions, cleanup_jobs })
+            let sub_tasks = family::open_sub_tasks(tx, &id)?;
+            Ok::<_, EngineError>(TaskView { summary, prompt, environment, sessions, cleanup_jobs, sub_tasks })
         });
-        Ok(read.await?)
+        read.await
     }
 
     /// Stores a task, prompt and all, and begins to make its workspace when that was asked for.
-    pub async fn create_task(&self, request: NewTask) -> Result<TaskId, EngineError> {
+    pub async fn create_task(&self, mut request: NewTask) -> Result<TaskId, EngineError> {
         let title = title_of(&request)?;
         check_prompt_length(&request.prompt)?;
+        family::check_expiry(request.expires_in_ms)?;
+        self.take_from_family(&mut request).await?;
         let checked = self.check_repositories(&request).await?;
         let now = self.now();
         let task_id = TaskId::generate(self.ids());
@@ -154,15 +166,23 @@ impl Engine {
         let start = request.start;
         let write = self.inner.store.write(move |tx| {
             let place = place_of(tx, &request)?;
+            // A workspace that is being deleted takes no new task.
+            store::workspace::lock(tx, &place.workspace_id)?.ok_or_else(|| EngineError::NotFound {
+                noun: "workspace",
+                id: place.workspace_id.to_string(),
+            })?;
             for wanted in &checked {
                 require_no_visitor(tx, &wanted.repository, &wanted.start, &id)?;
             }
+            let borrowed_environment_id = family::join(tx, &request, &place.workspace_id)?;
             let agent_profile_id = match request.agent_profile_id {
                 Some(id) => crate::agent::require_profile(tx, &id)?.id,
                 None => AgentProfileId::new(DEMO_AGENT)?,
             };
             let task = Task {
                 id,
+                parent_id: request.parent_id,
+                borrowed_environment_id,
                 workspace_id: place.workspace_id,
                 workflow_id: place.workflow_id,
                 position: store::task::next_position(tx, &place.step_id)?,
@@ -173,6 +193,8 @@ impl Engine {
                 error_message: String::new(),
                 agent_profile_id: Some(agent_profile_id),
                 start_requested: start,
+                is_quick: request.expires_in_ms.is_some(),
+                expires_at: request.expires_in_ms.map(|after| now.plus_millis(after)),
                 archived_at: None,
                 deleted_at: None,
                 trashed_at: None,

@@ -39,7 +39,7 @@ impl Engine {
     pub async fn trash(&self, workspace_id: Option<WorkspaceId>) -> Result<Vec<TrashEntry>, EngineError> {
         let retention = self.inner.options.retention_ms;
         let read = self.inner.store.read(move |tx| {
-            let workspace = crate::workspace::require_or_first(tx, workspace_id.as_ref())?;
+            let workspace = crate::workspace::require_also_deleted(tx, workspace_id.as_ref())?;
             let items = store::task::list_trash(tx, &workspace.id)?;
             let ids: Vec<&str> = items.iter().map(|item| item.task.id.as_str()).collect();
             let mut seals = store::seal::of_tasks(tx, &ids)?;

@@ -17,6 +17,8 @@ const LEASE_MS: i64 = 30_000;
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// The longest sleep, so that jobs of other writers are found without a signal.
 const IDLE_MS: i64 = 5_000;
+/// How often tasks that close by themselves are looked for.
+const CLOSING_SWEEP_MS: i64 = 60 * 1_000;
 /// How often tasks in the trash and old seals are looked through.
 const SWEEP_MS: i64 = 10 * 60 * 1_000;
 
@@ -33,13 +35,19 @@ impl CleanupWorker {
 
     pub(crate) async fn run(self) {
         let shutdown = self.engine.inner.shutdown.clone();
-        let mut swept: Option<Timestamp> = None;
+        let (mut swept, mut closed): (Option<Timestamp>, Option<Timestamp>) = (None, None);
         while !shutdown.is_cancelled() {
             let now = self.engine.now();
             if swept.is_none_or(|swept| now.millis_since(swept) > SWEEP_MS) {
                 swept = Some(now);
                 if let Err(error) = self.engine.purge_expired().await {
                     tracing::error!(%error, "what has reached its age could not be purged");
+                }
+            }
+            if closed.is_none_or(|closed| now.millis_since(closed) > CLOSING_SWEEP_MS) {
+                closed = Some(now);
+                if let Err(error) = self.engine.close_what_is_due().await {
+                    tracing::error!(%error, "what closes by itself could not be looked through");
                 }
             }
             // First, as what a crash left half taken has to be whole before the job of its attempt looks at it.

@@ -1,10 +1,14 @@
 //! Workspaces with their boards, and what the server tells about itself.
 
+mod deletion;
+
 use freehold_domain::id::WorkspaceId;
 use freehold_domain::workflow::{Step, Workflow, Workspace};
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
+pub use self::deletion::{DeleteWorkflow, DeleteWorkspace};
+pub(crate) use self::deletion::{bring_back, mark_deleted};
 use crate::{Engine, EngineError};
 
 /// A workspace with its boards and their columns, in order.
@@ -69,6 +73,20 @@ pub(crate) fn require_or_first(tx: &mut Tx<'_>, id: Option<&WorkspaceId>) -> Res
         None => (store::workspace::list(tx)?.into_iter().next(), "(there is none at all)".into()),
     };
     found.ok_or(EngineError::NotFound { noun: "workspace", id: name })
+}
+
+/// As [`require_or_first`], also for a deleted workspace whose tasks are in the trash.
+pub(crate) fn require_also_deleted(
+    tx: &mut Tx<'_>,
+    id: Option<&WorkspaceId>,
+) -> Result<Workspace, EngineError> {
+    match id {
+        Some(id) => {
+            let found = store::workspace::find_deleted(tx, id)?;
+            found.ok_or_else(|| EngineError::NotFound { noun: "workspace", id: id.to_string() })
+        }
+        None => require_or_first(tx, None),
+    }
 }
 
 /// Makes the first workspace, board and profiles of a fresh database, and records this node.

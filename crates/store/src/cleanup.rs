@@ -283,6 +283,11 @@ pub fn find(tx: &mut Tx<'_>, id: &CleanupJobId) -> Result<Option<CleanupJob>, St
     tx.row(&FIND, params![id.as_str()], TABLE, read)
 }
 
+/// Finds a job and keeps workers from claiming it until the transaction ends; fails when it is absent.
+pub fn lock(tx: &mut Tx<'_>, id: &CleanupJobId) -> Result<CleanupJob, StoreError> {
+    tx.row(&LOCK, params![id.as_str()], TABLE, read)?.ok_or_else(|| absent(id))
+}
+
 /// Finds a job; fails when it is absent.
 pub fn require(tx: &mut Tx<'_>, id: &CleanupJobId) -> Result<CleanupJob, StoreError> {
     find(tx, id)?.ok_or_else(|| absent(id))

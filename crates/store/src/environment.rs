@@ -64,6 +64,10 @@ statements! {
     OTHER_OWNERS =
         "SELECT id FROM task_environment_repos WHERE worktree_path = $1 AND id <> $2 AND worktree_id <> '' \
          AND status <> 'deleted' AND deleted_at IS NULL LIMIT 1";
+    FIND_BORROWED = select!("e.id = (SELECT b.borrowed_environment_id FROM tasks b WHERE b.id = $1)");
+    TRANSFER = "UPDATE task_environments SET task_id = $1, updated_at = $2 WHERE id = $3 AND task_id = $4";
+    UNLINK_SESSIONS_OF =
+        "UPDATE task_sessions SET task_environment_id = '' WHERE task_environment_id = $1 AND task_id = $2";
     SET_PLACE =
         "UPDATE task_environments SET workspace_path = $1, task_dir_name = $2, updated_at = $3 WHERE id = $4";
     OWNER_AT =
@@ -151,6 +155,38 @@ fn origin_values<'a>(id: &'a EnvironmentRepoId, origin: &'a WorktreeOrigin) -> V
 /// Finds the environment of a task.
 pub fn find_by_task(tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<TaskEnvironment>, StoreError> {
     tx.row(&FIND_BY_TASK, params![task.as_str()], TABLE, read)
+}
+
+/// Finds the environment that a task works in: its own, else the one that it borrows.
+pub fn find_visited(tx: &mut Tx<'_>, task: &TaskId) -> Result<Option<TaskEnvironment>, StoreError> {
+    match find_by_task(tx, task)? {
+        Some(own) => Ok(Some(own)),
+        None => tx.row(&FIND_BORROWED, params![task.as_str()], TABLE, read),
+    }
+}
+
+/// Gives an environment another owner; its repositories follow. False when `from` does not own it any more.
+///
+/// Fails with [`StoreError::TaskClosed`] when the new owner is archived or deleted, and with
+/// [`StoreError::Barrier`] while a cleanup job holds it. The caller has locked both tasks.
+pub fn transfer(
+    tx: &mut Tx<'_>,
+    id: &EnvironmentId,
+    from: &TaskId,
+    to: &TaskId,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    require_open(tx, to)?;
+    if tx.execute(&TRANSFER, params![to.as_str(), now, id.as_str(), from.as_str()])? == 0 {
+        return Ok(false);
+    }
+    task::set_borrowed_environment(tx, to, None, now)?;
+    Ok(true)
+}
+
+/// Unlinks the sessions of one task from an environment.
+pub fn unlink_sessions_of(tx: &mut Tx<'_>, id: &EnvironmentId, task: &TaskId) -> Result<(), StoreError> {
+    tx.execute(&UNLINK_SESSIONS_OF, params![id.as_str(), task.as_str()]).map(drop)
 }
 
 /// Finds an environment.

@@ -1,7 +1,9 @@
 //! Tasks and the repositories they work on.
 
+pub(crate) mod family;
 pub(crate) mod list;
 mod start;
+pub(crate) mod sweep;
 pub(crate) mod visitor;
 
 use freehold_domain::clock::Timestamp;
@@ -14,7 +16,14 @@ use crate::statement::statements;
 use crate::value::{Value, params};
 use crate::{StoreError, Tx};
 
+pub use family::{
+    borrowers_of, descendants_of, open_descendants_of, set_borrowed_environment, set_start_commit,
+    start_commits_of,
+};
 pub use list::{Page, TaskCursor, TaskFilter, TaskListItem, find_item, list_page, list_trash};
+pub use sweep::{
+    expired_quick_chats, keep_quick_chat, move_board, of_workflow, of_workspace, stood_long_enough,
+};
 pub use visitor::{visitor_of_checkout, visitor_of_worktree};
 
 const TABLE: &str = "tasks";
@@ -22,15 +31,16 @@ const NOUN: &str = "task";
 
 macro_rules! columns {
     () => {
-        "id, workspace_id, workflow_id, workflow_step_id, title, description, state, error_message, \
-         position, agent_profile_id, start_requested, archived_at, deleted_at, trashed_at, created_at, updated_at"
+        "id, parent_id, borrowed_environment_id, workspace_id, workflow_id, workflow_step_id, title, description, \
+         state, error_message, position, agent_profile_id, start_requested, is_ephemeral, expires_at, archived_at, \
+         deleted_at, trashed_at, created_at, updated_at"
     };
 }
 
 statements! {
     INSERT = concat!(
-        "INSERT INTO tasks (", columns!(), ") ",
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+        "INSERT INTO tasks (", columns!(), ", step_entered_at) ",
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"
     );
     INSERT_REPOSITORY =
         "INSERT INTO task_repositories (id, task_id, repository_id, base_branch, checkout_branch, position, created_at, \
@@ -40,7 +50,9 @@ statements! {
     LOCK = concat!("SELECT ", columns!(), " FROM tasks WHERE id = $1/*pg  FOR UPDATE*/");
     UPDATE_STATE = "UPDATE tasks SET state = $1, error_message = $2, updated_at = $3 WHERE id = $4";
     RENAME = "UPDATE tasks SET title = $1, updated_at = $2 WHERE id = $3";
-    MOVE = "UPDATE tasks SET workflow_step_id = $1, position = $2, updated_at = $3 WHERE id = $4";
+    MOVE =
+        "UPDATE tasks SET step_entered_at = CASE WHEN workflow_step_id = $1 THEN step_entered_at ELSE $2 END, \
+         workflow_step_id = $1, position = $3, updated_at = $2 WHERE id = $4";
     NEXT_POSITION = "SELECT COALESCE(MAX(position), -1) + 1 FROM tasks WHERE workflow_step_id = $1";
     PLACE = "SELECT position FROM tasks WHERE workflow_step_id = $1 AND id = $2";
     FIRST_POSITION = "SELECT COALESCE(MIN(position), 1) - 1 FROM tasks WHERE workflow_step_id = $1";
@@ -51,7 +63,8 @@ statements! {
     SET_DELETED = "UPDATE tasks SET deleted_at = $1, updated_at = $2 WHERE id = $3";
     SET_TRASHED = "UPDATE tasks SET trashed_at = $1, updated_at = $2 WHERE id = $3";
     REOPEN =
-        "UPDATE tasks SET archived_at = NULL, deleted_at = NULL, trashed_at = NULL, updated_at = $1 WHERE id = $2";
+        "UPDATE tasks SET archived_at = NULL, deleted_at = NULL, trashed_at = NULL, is_ephemeral = 0, \
+         expires_at = NULL, step_entered_at = $1, updated_at = $1 WHERE id = $2";
     TRASHED_BEFORE =
         "SELECT id FROM tasks WHERE trashed_at IS NOT NULL AND trashed_at <= $1 ORDER BY trashed_at, id LIMIT 100";
     SET_START_REQUESTED = "UPDATE tasks SET start_requested = $1, updated_at = $2 WHERE id = $3";
@@ -72,6 +85,8 @@ statements! {
 pub fn insert(tx: &mut Tx<'_>, task: &Task, repositories: &[TaskRepository]) -> Result<(), StoreError> {
     let values = params![
         task.id.as_str(),
+        task.parent_id.as_ref().map_or("", |id| id.as_str()),
+        task.borrowed_environment_id.as_ref().map_or("", |id| id.as_str()),
         task.workspace_id.as_str(),
         task.workflow_id.as_str(),
         task.step_id.as_str(),
@@ -82,11 +97,14 @@ pub fn insert(tx: &mut Tx<'_>, task: &Task, repositories: &[TaskRepository]) -> 
         task.position,
         task.agent_profile_id.as_ref().map_or("", |id| id.as_str()),
         task.start_requested,
+        task.is_quick,
+        task.expires_at,
         task.archived_at,
         task.deleted_at,
         task.trashed_at,
         task.created_at,
         task.updated_at,
+        task.created_at,
     ];
     tx.execute(&INSERT, values)?;
     let rows: Vec<Vec<Value<'_>>> = repositories.iter().map(repository_values).collect();
@@ -128,6 +146,15 @@ pub fn lock(tx: &mut Tx<'_>, id: &TaskId) -> Result<Task, StoreError> {
     find_locked(tx, id)?.ok_or_else(|| absent(id))
 }
 
+/// Locks tasks in the order of their ids, so that no two transactions wait for one another; rows that are gone are
+/// passed over.
+pub fn lock_in_order(tx: &mut Tx<'_>, ids: &[TaskId]) -> Result<(), StoreError> {
+    let mut ids: Vec<&TaskId> = ids.iter().collect();
+    ids.sort_unstable_by_key(|id| id.as_str());
+    ids.dedup();
+    ids.into_iter().try_for_each(|id| find_locked(tx, id).map(drop))
+}
+
 /// As [`lock`], for a task whose row may be gone.
 pub(crate) fn find_locked(tx: &mut Tx<'_>, id: &TaskId) -> Result<Option<Task>, StoreError> {
     tx.row(&LOCK, params![id.as_str()], TABLE, read)
@@ -162,7 +189,7 @@ pub fn move_to(
     position: i64,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    tx.change(&MOVE, params![step.as_str(), position, now, id.as_str()], NOUN, id.as_str())
+    tx.change(&MOVE, params![step.as_str(), now, position, id.as_str()], NOUN, id.as_str())
 }
 
 /// The place after the last task of a column.
@@ -208,7 +235,7 @@ pub fn set_trashed(tx: &mut Tx<'_>, id: &TaskId, now: Timestamp) -> Result<(), S
     tx.change(&SET_TRASHED, params![now, now, id.as_str()], NOUN, id.as_str())
 }
 
-/// Opens an archived or deleted task again.
+/// Opens an archived or deleted task again. A quick chat that is brought back stays: it expires no more.
 pub fn reopen(tx: &mut Tx<'_>, id: &TaskId, now: Timestamp) -> Result<(), StoreError> {
     tx.change(&REOPEN, params![now, id.as_str()], NOUN, id.as_str())
 }
@@ -267,6 +294,8 @@ pub fn ids_with_start_requested(tx: &mut Tx<'_>) -> Result<Vec<TaskId>, StoreErr
 fn read(fields: &mut Fields<'_>) -> Result<Task, StoreError> {
     Ok(Task {
         id: fields.parse()?,
+        parent_id: fields.optional()?,
+        borrowed_environment_id: fields.optional()?,
         workspace_id: fields.parse()?,
         workflow_id: fields.parse()?,
         step_id: fields.parse()?,
@@ -277,6 +306,8 @@ fn read(fields: &mut Fields<'_>) -> Result<Task, StoreError> {
         position: fields.int()?,
         agent_profile_id: fields.optional()?,
         start_requested: fields.flag()?,
+        is_quick: fields.flag()?,
+        expires_at: fields.optional_instant()?,
         archived_at: fields.optional_instant()?,
         deleted_at: fields.optional_instant()?,
         trashed_at: fields.optional_instant()?,

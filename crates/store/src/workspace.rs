@@ -16,9 +16,24 @@ const TABLE: &str = "workspaces";
 
 statements! {
     INSERT = "INSERT INTO workspaces (id, name, created_at, updated_at) VALUES ($1, $2, $3, $4)";
-    LIST = "SELECT id, name, created_at, updated_at FROM workspaces ORDER BY created_at, id";
-    FIND = "SELECT id, name, created_at, updated_at FROM workspaces WHERE id = $1";
-    LOCK = "SELECT id, name, created_at, updated_at FROM workspaces WHERE id = $1/*pg  FOR UPDATE*/";
+    LIST = "SELECT id, name, created_at, updated_at FROM workspaces WHERE deleted_at IS NULL ORDER BY created_at, id";
+    FIND = "SELECT id, name, created_at, updated_at FROM workspaces WHERE id = $1 AND deleted_at IS NULL";
+    FIND_DELETED = "SELECT id, name, created_at, updated_at FROM workspaces WHERE id = $1";
+    LIST_DELETED =
+        "SELECT id, name, created_at, updated_at FROM workspaces WHERE deleted_at IS NOT NULL ORDER BY created_at, id";
+    LOCK =
+        "SELECT id, name, created_at, updated_at FROM workspaces WHERE id = $1 AND deleted_at IS NULL/*pg  FOR UPDATE*/";
+    SET_DELETED = "UPDATE workspaces SET deleted_at = $1, updated_at = $2 WHERE id = $3";
+    DELETE_EMPTY_STEPS =
+        "DELETE FROM workflow_steps WHERE workflow_id IN (SELECT f.id FROM workflows f JOIN workspaces w \
+         ON w.id = f.workspace_id WHERE w.id = $1 AND w.deleted_at IS NOT NULL) \
+         AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workspace_id = $1)";
+    DELETE_EMPTY_WORKFLOWS =
+        "DELETE FROM workflows WHERE workspace_id IN (SELECT w.id FROM workspaces w WHERE w.id = $1 \
+         AND w.deleted_at IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workspace_id = $1)";
+    DELETE_EMPTY =
+        "DELETE FROM workspaces WHERE id = $1 AND deleted_at IS NOT NULL \
+         AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.workspace_id = $1)";
 }
 
 /// Stores a workspace.
@@ -32,7 +47,35 @@ pub fn list(tx: &mut Tx<'_>) -> Result<Vec<Workspace>, StoreError> {
     tx.rows(&LIST, params![], TABLE, read)
 }
 
-/// Finds a workspace.
+/// Lists the workspaces that were deleted and whose tasks are in the trash, oldest first.
+pub fn list_deleted(tx: &mut Tx<'_>) -> Result<Vec<Workspace>, StoreError> {
+    tx.rows(&LIST_DELETED, params![], TABLE, read)
+}
+
+/// Marks a workspace as deleted, or takes the mark back.
+pub fn set_deleted(
+    tx: &mut Tx<'_>,
+    id: &WorkspaceId,
+    deleted_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    tx.change(&SET_DELETED, params![deleted_at, now, id.as_str()], "workspace", id.as_str())
+}
+
+/// Deletes the row of a deleted workspace that no task is left of, with its boards and the registrations of its
+/// repositories; false when it is not deleted or a task is left.
+pub fn delete_if_empty(tx: &mut Tx<'_>, id: &WorkspaceId) -> Result<bool, StoreError> {
+    tx.execute(&DELETE_EMPTY_STEPS, params![id.as_str()])?;
+    tx.execute(&DELETE_EMPTY_WORKFLOWS, params![id.as_str()])?;
+    Ok(tx.execute(&DELETE_EMPTY, params![id.as_str()])? > 0)
+}
+
+/// Finds a workspace, also one that was deleted and whose tasks are in the trash.
+pub fn find_deleted(tx: &mut Tx<'_>, id: &WorkspaceId) -> Result<Option<Workspace>, StoreError> {
+    tx.row(&FIND_DELETED, params![id.as_str()], TABLE, read)
+}
+
+/// Finds a workspace that was not deleted.
 pub fn find(tx: &mut Tx<'_>, id: &WorkspaceId) -> Result<Option<Workspace>, StoreError> {
     tx.row(&FIND, params![id.as_str()], TABLE, read)
 }
@@ -89,6 +132,7 @@ fn insert_default_board(
             name: name.to_owned(),
             position,
             is_start: position == 0,
+            auto_archive: None,
             created_at: now,
             updated_at: now,
         };

@@ -15,6 +15,7 @@ use freehold_store as store;
 use freehold_store::cleanup::CleanupOutcome;
 use freehold_store::{StoreError, Tx};
 
+use super::borrowing::Holding;
 use super::permit::ClaimedJob;
 use super::target::{JobView, Looked, foreign_executor, stakes_of};
 use super::{FOREIGN, tell};
@@ -25,6 +26,8 @@ pub(super) enum Attempt {
     Done,
     /// The task was opened again meanwhile; there is nothing to give back.
     CalledOff,
+    /// Another task owns the environment by now; of this one's nothing is left to give back.
+    Transferred,
     AtStake(Vec<Stake>),
 }
 
@@ -43,25 +46,36 @@ impl Engine {
         let job = claimed.job().clone();
         let now = self.now();
         let outcome = match &attempt {
-            Ok(Attempt::Done | Attempt::CalledOff) => CleanupOutcome::Succeeded,
+            Ok(Attempt::Done | Attempt::CalledOff | Attempt::Transferred) => CleanupOutcome::Succeeded,
             Ok(Attempt::AtStake(stakes)) => CleanupOutcome::NeedsDecision {
                 stakes: stakes.clone(),
                 error: "a person must decide; nothing was removed that is not sealed".into(),
             },
             Err(error) => failed_attempt(&job, error, now),
         };
-        let is_done = matches!(attempt, Ok(Attempt::Done));
-        tracing::info!(job_id = %job.id, trigger = %job.trigger, ?outcome, "a cleanup attempt ended");
-        let resources = claimed.resources().clone();
+        let given_back = match attempt {
+            Ok(Attempt::Done) => Some(claimed.resources().clone()),
+            Ok(Attempt::Transferred) => Some(ResourceSnapshot::default()),
+            _ => None,
+        };
+        let owned = given_back.as_ref().map_or(0, |resources| resources.worktrees.len());
+        tracing::info!(job_id = %job.id, trigger = %job.trigger, ?outcome, "a cleanup attempt ended: {owned} owned workspaces given back");
+        let (task_id, trigger) = (job.task_id.clone(), job.trigger);
+        let is_reset = given_back.is_some() && trigger == CleanupTrigger::EnvironmentReset;
         let write = self.inner.store.write(move |tx| {
-            if is_done {
-                give_back_rows(tx, &job, &resources, now)?;
+            if let Some(resources) = &given_back {
+                give_back_rows(tx, &job, resources, now)?;
             }
             store::cleanup::finish(tx, &job.id, job.fence, &outcome, now)?;
             tell(tx, &job, now);
             Ok::<_, StoreError>(())
         });
-        Ok(write.await?)
+        write.await?;
+        if is_reset {
+            crate::failpoint!("engine.reset.given_back");
+            self.make_environment_anew(task_id);
+        }
+        Ok(())
     }
 
     /// Touches nothing because of a job of another program: neither its task's agents nor files nor rows.
@@ -83,12 +97,19 @@ impl Engine {
             return self.purge(claimed, remover).await;
         }
         if job.trigger != CleanupTrigger::FailedCreation {
-            if !self.is_still_closed(job).await? {
+            if !self.is_still_wanted(job).await? {
                 return Ok(Attempt::CalledOff);
             }
             self.stop_sessions_of(&job.task_id).await?;
         }
         crate::failpoint!("engine.cleanup.stopped");
+        if job.trigger != CleanupTrigger::FailedCreation {
+            match self.holding_of(job, resources).await? {
+                Holding::Own => {}
+                Holding::Transferred => return Ok(Attempt::Transferred),
+                Holding::Held(stake) => return Ok(Attempt::AtStake(vec![stake])),
+            }
+        }
         if let Some(stake) = foreign_executor(resources) {
             return Ok(Attempt::AtStake(vec![stake]));
         }
@@ -139,10 +160,11 @@ impl Engine {
         Ok(is_back)
     }
 
-    async fn is_still_closed(&self, job: &CleanupJob) -> Result<bool, EngineError> {
+    async fn is_still_wanted(&self, job: &CleanupJob) -> Result<bool, EngineError> {
         let id = job.task_id.clone();
         let task = self.inner.store.read(move |tx| store::task::find(tx, &id)).await?;
-        Ok(task.is_none_or(|task| !task.is_open()))
+        let resets = job.trigger == CleanupTrigger::EnvironmentReset;
+        Ok(task.is_none_or(|task| task.is_open() == resets))
     }
 
     /// Removes one worktree; returns what is at stake when Git found something at the last look.
@@ -219,8 +241,19 @@ fn give_back_rows(
     match job.trigger {
         CleanupTrigger::SealExpiry => return Ok(()),
         CleanupTrigger::TrashPurge => {
+            let workspace_id = store::task::find(tx, &task_id)?.map(|task| task.workspace_id);
             store::task::delete_row(tx, &task_id)?;
+            if let Some(id) = workspace_id {
+                store::workspace::delete_if_empty(tx, &id)?;
+            }
             tx.emit(EventBody::TaskDeleted { task_id }, now);
+            return Ok(());
+        }
+        CleanupTrigger::EnvironmentReset => {
+            if let Some(id) = &resources.environment_id {
+                store::environment::delete(tx, id)?;
+            }
+            tx.emit(EventBody::TaskChanged { task_id }, now);
             return Ok(());
         }
         _ => {}

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use freehold_domain::environment::{PlannedBranch, PlannedWorktree};
-use freehold_domain::id::WorktreeId;
+use freehold_domain::id::{RepositoryId, TaskId, WorktreeId};
 use freehold_domain::repository::{FetchedRef, Repository, TaskRepository, WorkStart};
 use freehold_git::{Git, RemoteRef};
+use freehold_store as store;
 
 use crate::{Engine, EngineError};
 
@@ -14,6 +15,15 @@ pub(super) struct Site<'s> {
     pub(super) title: &'s str,
     pub(super) task_dir_name: &'s str,
     pub(super) path: String,
+    pub(super) again: MadeAgain,
+}
+
+/// What is known of the worktree that the task had before, when it had one.
+pub(super) struct MadeAgain {
+    /// Where this one starts, when that is not what the base says now.
+    pub(super) start_commit: Option<String>,
+    /// Whether a name that was given for its branch may be taken by the branch from before.
+    pub(super) had_one: bool,
 }
 
 /// The branch and commit that were chosen.
@@ -25,6 +35,25 @@ struct Choice {
 }
 
 impl Engine {
+    /// Reads what is known of the worktree that the task had before.
+    pub(super) async fn made_again(
+        &self,
+        task_id: &TaskId,
+        repository_id: &RepositoryId,
+    ) -> Result<MadeAgain, EngineError> {
+        let (task_id, repository_id) = (task_id.clone(), repository_id.clone());
+        let read = self.inner.store.read(move |tx| {
+            let mut starts = store::task::start_commits_of(tx, &task_id)?;
+            starts.retain(|(id, _)| *id == repository_id);
+            let start_commit = starts.pop().map(|(_, commit)| commit);
+            Ok::<_, EngineError>(MadeAgain {
+                start_commit,
+                had_one: !store::seal::of_task(tx, &task_id)?.is_empty(),
+            })
+        });
+        read.await
+    }
+
     /// Chooses branch and start commit; makes nothing but the private name of what was fetched.
     pub(super) async fn plan_worktree(
         &self,
@@ -36,19 +65,22 @@ impl Engine {
         let repo = PathBuf::from(&repository.local_path);
         let (prefix, title) = (repository.branch_prefix, site.title.to_owned());
         let suffix: String = site.task_dir_name.chars().take(6).collect();
+        let (path, again) = (site.path, site.again);
         let choosing = self.blocking("planning a worktree", move |git| {
             let (name, fetched) = match used.start {
                 WorkStart::ExistingBranch { branch } => return choose_existing(git, &repo, &branch),
                 WorkStart::NewBranch { name, fetched } => (name, fetched),
                 WorkStart::InPlace | WorkStart::Adopted { .. } => (None, None),
             };
-            let base_commit = match fetched {
-                Some(FetchedRef { remote, reference }) => {
+            let base_commit = match (again.start_commit, fetched) {
+                (Some(commit), _) => git.resolve_start(&repo, &commit)?.commit,
+                (None, Some(FetchedRef { remote, reference })) => {
                     git.fetch(&repo, &RemoteRef { remote, reference })?
                 }
-                None => git.resolve_start(&repo, &base)?.commit,
+                (None, None) => git.resolve_start(&repo, &base)?.commit,
             };
-            let (branch, origin) = match name {
+            let is_left = |name: &String| !again.had_one || git.require_free_branch(&repo, name).is_ok();
+            let (branch, origin) = match name.filter(is_left) {
                 Some(name) => (name, PlannedBranch::Named),
                 None => (git.unused_branch_name(&repo, &prefix, &title, &suffix)?, PlannedBranch::MadeUp),
             };
@@ -59,7 +91,7 @@ impl Engine {
             worktree_id: WorktreeId::generate(self.ids()),
             repository_id: repository.id,
             repository_path: repository.local_path,
-            path: site.path,
+            path,
             branch,
             branch_origin: origin,
             base_branch,

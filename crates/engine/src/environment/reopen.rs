@@ -348,6 +348,7 @@ impl Engine {
                     crate::task::require_no_visitor(tx, &repository, &used.start, &task_id)?;
                 }
             }
+            crate::cleanup::lock_owner_too(tx, &task_id)?;
             if let Some(environment) = store::environment::find_by_task(tx, &task_id)?
                 && environment.task_dir_name != creation.task_dir_name
             {
@@ -363,6 +364,8 @@ impl Engine {
                 store::task::set_checkout(tx, &task_id, repository, branch, now)?;
             }
             store::environment::delete_if_given_back(tx, &task_id)?;
+            crate::cleanup::visit_again(tx, &task_id, now)?;
+            crate::workspace::bring_back(tx, &task_id, now)?;
             store::creation::delete(tx, &creation.id)?;
             tx.emit(EventBody::TaskChanged { task_id }, now);
             Ok::<_, EngineError>(())

@@ -209,7 +209,7 @@ impl Engine {
                 reason: "the session's agent was removed; open a session with another".into(),
             })?;
             let profile = crate::agent::require_startable(tx, &profile_id, "session")?;
-            let environment = store::environment::find_by_task(tx, &task_id)?;
+            let environment = store::environment::find_visited(tx, &task_id)?;
             let environment = environment.ok_or(EngineError::NoWorkspace { task_id: task_id.clone() })?;
             Ok::<_, EngineError>((profile, environment.workspace_path))
         });

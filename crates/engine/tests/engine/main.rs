@@ -6,13 +6,18 @@
     reason = "a test that cannot go on fails and says where; scenes are closures, given away"
 )]
 
+mod borrowing;
 mod closing;
 mod crash;
 mod creation;
+mod deletion;
+mod family;
 mod harness;
 mod inherited;
-mod preparation;
 mod pool;
+mod preparation;
 mod reopening;
+mod reset;
 mod session;
 mod starts;
+mod sweep;

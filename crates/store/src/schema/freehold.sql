@@ -16,6 +16,8 @@ CREATE TABLE nodes (
 CREATE TABLE workspaces (
     id TEXT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
+    -- Set while its tasks are in the trash; the row goes with the last of them.
+    deleted_at TIMESTAMP,
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL
 );
@@ -36,6 +38,9 @@ CREATE TABLE workflow_steps (
     name TEXT NOT NULL DEFAULT '',
     position INTEGER NOT NULL DEFAULT 0,
     is_start_step INTEGER DEFAULT 0,
+    -- 0: tasks stay here until somebody archives them.
+    auto_archive_after_ms BIGINT NOT NULL DEFAULT 0,
+    auto_archive_seals INTEGER NOT NULL DEFAULT 0,
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL
 );
@@ -90,6 +95,8 @@ CREATE TABLE executors (
 
 CREATE TABLE tasks (
     id TEXT NOT NULL PRIMARY KEY,
+    parent_id TEXT DEFAULT '',
+    borrowed_environment_id TEXT NOT NULL DEFAULT '',
     workspace_id TEXT NOT NULL DEFAULT '',
     workflow_id TEXT NOT NULL DEFAULT '',
     workflow_step_id TEXT NOT NULL DEFAULT '',
@@ -100,6 +107,9 @@ CREATE TABLE tasks (
     position BIGINT DEFAULT 0,
     agent_profile_id TEXT NOT NULL DEFAULT '',
     start_requested INTEGER NOT NULL DEFAULT 0,
+    is_ephemeral INTEGER NOT NULL DEFAULT 0,
+    expires_at TIMESTAMP,
+    step_entered_at TIMESTAMP,
     archived_at TIMESTAMP,
     deleted_at TIMESTAMP,
     trashed_at TIMESTAMP,
@@ -113,6 +123,9 @@ CREATE INDEX idx_tasks_open_in_step ON tasks (workspace_id, workflow_step_id, po
 CREATE INDEX idx_tasks_archived ON tasks (workspace_id, position, id) WHERE archived_at IS NOT NULL;
 CREATE INDEX idx_tasks_step_position ON tasks (workflow_step_id, position);
 CREATE INDEX idx_tasks_trashed ON tasks (workspace_id, trashed_at, id) WHERE trashed_at IS NOT NULL;
+CREATE INDEX idx_tasks_parent ON tasks (parent_id) WHERE parent_id <> '';
+CREATE INDEX idx_tasks_borrowed ON tasks (borrowed_environment_id) WHERE borrowed_environment_id <> '';
+CREATE INDEX idx_tasks_expires ON tasks (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX idx_tasks_start_requested ON tasks (created_at, id) WHERE start_requested = 1;
 
 CREATE TABLE task_repositories (
@@ -122,6 +135,8 @@ CREATE TABLE task_repositories (
     base_branch TEXT DEFAULT '',
     checkout_branch TEXT DEFAULT '',
     position INTEGER DEFAULT 0,
+    -- Where the next workspace starts when that is not the tip of the base branch.
+    start_commit TEXT NOT NULL DEFAULT '',
     created_at TIMESTAMP NOT NULL,
     updated_at TIMESTAMP NOT NULL,
     start_kind TEXT NOT NULL DEFAULT '',
@@ -282,6 +297,8 @@ CREATE TABLE task_sessions (
     updated_at TIMESTAMP NOT NULL
 );
 CREATE INDEX idx_sessions_task_started ON task_sessions (task_id, started_at);
+CREATE INDEX idx_task_sessions_environment ON task_sessions (task_environment_id)
+    WHERE task_environment_id <> '';
 CREATE INDEX idx_task_sessions_state ON task_sessions (state);
 CREATE UNIQUE INDEX uniq_task_sessions_primary ON task_sessions (task_id) WHERE is_primary = 1;
 

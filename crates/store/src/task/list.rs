@@ -61,11 +61,16 @@ pub struct TaskListItem {
 macro_rules! select {
     ($condition:literal) => {
         concat!(
-            "SELECT t.id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, '' AS description, t.state, ",
-            "t.error_message, t.position, t.agent_profile_id, t.start_requested, t.archived_at, t.deleted_at, t.trashed_at, ",
+            "SELECT t.id, ",
+            // The parent of an open task is shown while it is open too: what outlives its parent stands by itself.
+            "CASE WHEN t.archived_at IS NULL AND t.deleted_at IS NULL ",
+            "AND (p.archived_at IS NOT NULL OR p.deleted_at IS NOT NULL) THEN '' ELSE COALESCE(p.id, '') END AS parent_id, ",
+            "t.borrowed_environment_id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, '' AS description, t.state, ",
+            "t.error_message, t.position, t.agent_profile_id, t.start_requested, t.is_ephemeral, t.expires_at, t.archived_at, t.deleted_at, t.trashed_at, ",
             "t.created_at, t.updated_at, s.id, s.state, e.id, ",
             environment::status!(),
             " FROM tasks t ",
+            "LEFT JOIN tasks p ON p.id = t.parent_id ",
             "LEFT JOIN task_sessions s ON s.task_id = t.id AND s.is_primary = 1 ",
             "LEFT JOIN task_environments e ON e.task_id = t.id WHERE ",
             $condition

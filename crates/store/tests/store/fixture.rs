@@ -107,6 +107,8 @@ impl Fixture {
     pub(crate) fn task(&self, name: &str) -> Task {
         Task {
             id: id(name),
+            parent_id: None,
+            borrowed_environment_id: None,
             workspace_id: self.workspace.id.clone(),
             workflow_id: self.board.id.clone(),
             step_id: self.steps[0].id.clone(),
@@ -117,6 +119,8 @@ impl Fixture {
             position: 0,
             agent_profile_id: Some(id("demo")),
             start_requested: false,
+            is_quick: false,
+            expires_at: None,
             archived_at: None,
             deleted_at: None,
             trashed_at: None,
