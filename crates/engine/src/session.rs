@@ -9,6 +9,7 @@ pub(crate) mod reconcile;
 mod record;
 mod turn;
 
+use freehold_domain::cleanup::ResourceSnapshot;
 use freehold_domain::event::EventBody;
 use freehold_domain::id::{AgentProfileId, MessageId, SessionId, TaskId, TurnId};
 use freehold_domain::message::{Author, Message, MessageKind, Permission, Turn};
@@ -280,6 +281,17 @@ impl Engine {
             Ok::<_, StoreError>(MessageList { items, has_older, last_event })
         });
         Ok(read.await?)
+    }
+
+    /// Ends the agents that work in an environment, whatever task their sessions belong to. Those of closed
+    /// borrowers may still run when their owner's job comes first.
+    pub(crate) async fn stop_visitors_of(&self, resources: &ResourceSnapshot) -> Result<(), EngineError> {
+        let Some(id) = resources.environment_id.clone() else { return Ok(()) };
+        let sessions = self.inner.store.read(move |tx| store::session::list_by_environment(tx, &id)).await?;
+        for session in sessions {
+            self.inner.sessions.stop(&session.id).await;
+        }
+        Ok(())
     }
 
     /// Ends the scripts of a task and the agents of its sessions.

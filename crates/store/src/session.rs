@@ -28,6 +28,9 @@ statements! {
     LIST_BY_TASK = concat!(
         "SELECT ", columns!(), " FROM task_sessions WHERE task_id = $1 ORDER BY started_at, id"
     );
+    LIST_BY_ENVIRONMENT = concat!(
+        "SELECT ", columns!(), " FROM task_sessions WHERE task_environment_id = $1 ORDER BY started_at, id"
+    );
     LIST_LIVE = concat!(
         "SELECT ", columns!(), " FROM task_sessions ",
         "WHERE state IN ('STARTING', 'RUNNING', 'WAITING_FOR_INPUT', 'IDLE') ORDER BY started_at, id"
@@ -81,6 +84,11 @@ pub fn require(tx: &mut Tx<'_>, id: &SessionId) -> Result<Session, StoreError> {
 /// Lists a task's sessions, oldest first.
 pub fn list_by_task(tx: &mut Tx<'_>, task: &TaskId) -> Result<Vec<Session>, StoreError> {
     tx.rows(&LIST_BY_TASK, params![task.as_str()], TABLE, read)
+}
+
+/// Lists the sessions that use an environment, oldest first.
+pub fn list_by_environment(tx: &mut Tx<'_>, environment: &EnvironmentId) -> Result<Vec<Session>, StoreError> {
+    tx.rows(&LIST_BY_ENVIRONMENT, params![environment.as_str()], TABLE, read)
 }
 
 /// Lists every session of which a process may be running, oldest first.

@@ -265,10 +265,19 @@ impl Engine {
         scope: &Scope,
         terms: Terms,
     ) -> Result<Option<Vec<CleanupJob>>, EngineError> {
-        let listed = scope.clone();
-        let members = self.inner.store.read(move |tx| listed.members(tx)).await?;
+        let (listed, policy) = (scope.clone(), terms.borrowers);
+        let read = self.inner.store.read(move |tx| {
+            let members = listed.members(tx)?;
+            let ids: Vec<TaskId> = members.iter().map(|member| member.task_id.clone()).collect();
+            let mut found = Vec::new();
+            for id in &ids {
+                found.push(allowed_disposition(tx, id, &ids, policy)?);
+            }
+            Ok::<_, EngineError>((members, found))
+        });
+        let (members, found) = read.await?;
         if !terms.seals {
-            self.require_nothing_at_stake(&members, terms.borrowers).await?;
+            self.require_nothing_at_stake(&members, &found).await?;
         }
         let Some(jobs) = self.reserve_all(scope, members).await? else { return Ok(None) };
         crate::failpoint!("engine.close.reserved");
@@ -289,27 +298,19 @@ impl Engine {
     async fn require_nothing_at_stake(
         &self,
         members: &[Member],
-        policy: BorrowerPolicy,
+        dispositions: &[Disposition],
     ) -> Result<(), EngineError> {
-        let ids: Vec<TaskId> = members.iter().map(|member| member.task_id.clone()).collect();
-        let mut found: Vec<Stake> = Vec::new();
-        let mut first = None;
-        for member in members {
-            let (id, all) = (member.task_id.clone(), ids.clone());
-            let read = self.inner.store.read(move |tx| allowed_disposition(tx, &id, &all, policy));
-            if let Disposition::GiveBack(_) = read.await? {
+        let mut all: Vec<Stake> = Vec::new();
+        for (member, disposition) in members.iter().zip(dispositions) {
+            if let Disposition::GiveBack(_) = disposition {
                 let snapshot = self.inventory_of(member.task_id.clone()).await?;
                 let (sealed, stakes) = self.stakes_of_snapshot(&snapshot, member.trigger).await?;
-                let before = found.len();
-                found.extend(sealed.into_iter().chain(stakes));
-                if found.len() > before {
-                    first.get_or_insert_with(|| member.task_id.clone());
-                }
+                all.extend(sealed.into_iter().chain(stakes));
             }
         }
-        match (first, members.first()) {
-            (Some(_), Some(root)) => {
-                Err(EngineError::AtStake { task_id: root.task_id.clone(), stakes: found })
+        match members.first() {
+            Some(root) if !all.is_empty() => {
+                Err(EngineError::AtStake { task_id: root.task_id.clone(), stakes: all })
             }
             _ => Ok(()),
         }

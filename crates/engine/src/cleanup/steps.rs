@@ -105,7 +105,7 @@ impl Engine {
         crate::failpoint!("engine.cleanup.stopped");
         if job.trigger != CleanupTrigger::FailedCreation {
             match self.holding_of(job, resources).await? {
-                Holding::Own => {}
+                Holding::Own => self.stop_visitors_of(resources).await?,
                 Holding::Transferred => return Ok(Attempt::Transferred),
                 Holding::Held(stake) => return Ok(Attempt::AtStake(vec![stake])),
             }
