@@ -3,11 +3,16 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::task::TaskRef;
+
 /// The durable intent to give a task's resources back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CleanupJob {
     /// Its id.
     pub id: String,
+    /// The request that made it; the jobs of one request share it.
+    #[serde(default)]
+    pub operation: String,
     /// The task; it may be gone.
     pub task_id: String,
     /// The task's title when the job was made.
@@ -76,6 +81,14 @@ pub struct CloseReport {
     pub stakes: Vec<Stake>,
     /// Until when the task can be brought back from the trash, were it deleted now; none for an archive.
     pub restorable_until: Option<String>,
+    /// Its open sub-tasks, and theirs.
+    #[serde(default)]
+    pub sub_tasks: Vec<TaskRef>,
+    /// The open tasks that work in its workspace without owning it.
+    #[serde(default)]
+    pub borrowers: Vec<TaskRef>,
+    /// Who of them would own the workspace from then on.
+    pub heir_id: Option<String>,
 }
 
 /// How a task is closed.
@@ -85,6 +98,11 @@ pub struct CloseOptions {
     /// Whether work that exists nowhere else may be sealed and taken off the disk; false by default. Without this
     /// consent a task with such work is refused with what it is.
     pub seal: Option<bool>,
+    /// Whether its sub-tasks, and theirs, are closed with it; by default they stay open and stand by themselves.
+    pub sub_tasks: Option<bool>,
+    /// What becomes of a workspace that other open tasks work in. `transfer` (by default): the oldest of them that
+    /// has none of its own owns it from then on. `refuse`: the task is not closed.
+    pub borrowers: Option<String>,
 }
 
 /// What closing is asked about.

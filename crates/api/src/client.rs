@@ -18,10 +18,14 @@ use crate::session::{
     MessagePage, MessageQuery, NewSession, PermissionAnswer, Prompt, Session, SessionDeleted,
 };
 use crate::task::{
-    DiffQuery, FileDiff, NewTask, RepositoryChanges, TaskDetail, TaskPage, TaskQuery, UpdateTask,
+    DiffQuery, FileDiff, NewTask, RepositoryChanges, ResetWorkspace, TaskDetail, TaskPage, TaskQuery,
+    TaskRef, TransferWorkspace, UpdateTask,
 };
 use crate::trash::{ReopenTask, SealedChanges, SealedDiffQuery, TrashQuery, TrashedTask};
-use crate::workspace::{Health, ServerInfo, Workspace};
+use crate::workspace::{
+    DeleteWorkflowOptions, DeleteWorkspaceOptions, DeletedWorkspace, Health, ServerInfo, UpdateStep,
+    Workspace,
+};
 
 pub use live::LiveStream;
 
@@ -94,6 +98,53 @@ impl Client {
     /// Lists the workspaces with their boards.
     pub fn workspaces(&self) -> Result<Vec<Workspace>, ClientError> {
         self.get("/workspaces")
+    }
+
+    /// Lists the deleted workspaces whose tasks are in the trash.
+    pub fn deleted_workspaces(&self) -> Result<Vec<DeletedWorkspace>, ClientError> {
+        self.get("/trash/workspaces")
+    }
+
+    /// Deletes a workspace: its tasks come into the trash.
+    pub fn delete_workspace(
+        &self,
+        id: &str,
+        options: &DeleteWorkspaceOptions,
+    ) -> Result<Vec<CleanupJob>, ClientError> {
+        self.delete(&format!("/workspaces/{}{}", escape(id), search(options)))
+    }
+
+    /// Deletes a board: its tasks move to another.
+    pub fn delete_workflow(
+        &self,
+        id: &str,
+        options: &DeleteWorkflowOptions,
+    ) -> Result<Vec<CleanupJob>, ClientError> {
+        self.delete(&format!("/workflows/{}{}", escape(id), search(options)))
+    }
+
+    /// Changes a column.
+    pub fn update_step(&self, id: &str, request: &UpdateStep) -> Result<Vec<Workspace>, ClientError> {
+        self.send(Method::PATCH, &format!("/steps/{}", escape(id)), request)
+    }
+
+    /// Gives a task a fresh workspace.
+    pub fn reset_workspace(&self, id: &str, request: &ResetWorkspace) -> Result<CleanupJob, ClientError> {
+        self.send(Method::POST, &format!("/tasks/{}/reset", escape(id)), request)
+    }
+
+    /// Gives a task's workspace to another task.
+    pub fn transfer_workspace(
+        &self,
+        id: &str,
+        request: &TransferWorkspace,
+    ) -> Result<TaskDetail, ClientError> {
+        self.send(Method::POST, &format!("/tasks/{}/transfer", escape(id)), request)
+    }
+
+    /// Lists the tasks that were closed together with a task and are closed still.
+    pub fn closed_with(&self, id: &str) -> Result<Vec<TaskRef>, ClientError> {
+        self.get(&format!("/tasks/{}/closed-with", escape(id)))
     }
 
     /// Lists the registered repositories.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::cleanup::Stake;
+use crate::task::TaskRef;
 
 /// What the server answers when it cannot do what was asked. Nothing was changed unless the message says so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -21,6 +22,9 @@ pub struct ErrorBody {
     /// What exists nowhere else, where that is the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stakes: Vec<Stake>,
+    /// The tasks that stand in the way, where that is the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskRef>,
     /// What could be asked for instead, where there is something to offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offer: Option<Offer>,

@@ -12,6 +12,13 @@ use crate::session::Session;
 pub struct TaskCard {
     /// Its id.
     pub id: String,
+    /// The open task that it is a part of.
+    pub parent_id: Option<String>,
+    /// Whether it is a quick chat, which goes to the trash when it is closed.
+    #[serde(default)]
+    pub is_quick: bool,
+    /// When a quick chat is closed by itself.
+    pub expires_at: Option<String>,
     /// The workspace it belongs to.
     pub workspace_id: String,
     /// The board it is on.
@@ -87,6 +94,18 @@ pub struct TaskDetail {
     pub sessions: Vec<Session>,
     /// Its cleanup jobs, newest first.
     pub cleanup_jobs: Vec<CleanupJob>,
+    /// Its open sub-tasks, and theirs.
+    #[serde(default)]
+    pub sub_tasks: Vec<TaskRef>,
+}
+
+/// A task as other answers name it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TaskRef {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
 }
 
 /// The task's workspace.
@@ -94,6 +113,9 @@ pub struct TaskDetail {
 pub struct Environment {
     /// Its id.
     pub id: String,
+    /// The task that owns it; another one, where it is borrowed.
+    #[serde(default)]
+    pub owner_id: String,
     /// `worktree` or `scratch`, which the task owns; `in_place` or `adopted`, which is a person's and never removed;
     /// or another program's word.
     pub kind: String,
@@ -149,7 +171,9 @@ pub struct NewTask {
     /// `adopted` for a worktree that you made, or `scratch` for a folder without a repository.
     #[serde(default)]
     pub workspace_kind: Option<String>,
-    /// The repositories to work on, at least one; none for a scratch folder.
+    /// The repositories to work on, at least one; none for a scratch folder. By default those of the task it borrows
+    /// from or is a part of.
+    #[serde(default)]
     pub repositories: Vec<NewTaskRepository>,
     /// The agent; by default the built-in demo agent.
     #[serde(default)]
@@ -160,6 +184,15 @@ pub struct NewTask {
     /// The workspace; by default the first.
     #[serde(default)]
     pub workspace_id: Option<String>,
+    /// The task that it is a part of.
+    #[serde(default)]
+    pub parent_id: Option<String>,
+    /// The task in whose workspace it works; by default it gets one of its own.
+    #[serde(default)]
+    pub borrow_from: Option<String>,
+    /// Makes it a quick chat, which goes to the trash after so many milliseconds.
+    #[serde(default)]
+    pub expires_in_ms: Option<i64>,
     /// Whether to make the workspace and start a session at once.
     #[serde(default)]
     pub start: bool,
@@ -192,6 +225,27 @@ pub struct NewTaskRepository {
     /// The absolute path of the worktree to work in, for the kind `adopted`.
     #[serde(default)]
     pub adopt_path: Option<String>,
+}
+
+/// Asks for a fresh workspace; the one before is sealed and given back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ResetWorkspace {
+    /// `same_base` (by default): the commit at which the one before started. `base_branch`: what that branch is now.
+    #[serde(default)]
+    pub start: Option<String>,
+    /// Whether work that exists nowhere else may be sealed and taken off the disk.
+    #[serde(default)]
+    pub seal: bool,
+    /// `transfer` (by default): a task that works in it owns it from then on. `refuse`: it is not reset then.
+    #[serde(default)]
+    pub borrowers: Option<String>,
+}
+
+/// Gives a workspace to another task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TransferWorkspace {
+    /// The task that owns it from then on; it has none of its own.
+    pub to: String,
 }
 
 /// Changes a task; what is absent stays.

@@ -97,4 +97,7 @@ pub struct ReopenTask {
     /// branch.
     #[serde(default)]
     pub branch: Option<String>,
+    /// Whether the tasks that were closed with it come back too.
+    #[serde(default)]
+    pub sub_tasks: bool,
 }

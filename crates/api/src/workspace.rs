@@ -1,7 +1,7 @@
 //! Workspaces, boards and the server itself.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 /// Says that the server is up. It needs no token and tells nothing private.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -62,4 +62,51 @@ pub struct Step {
     pub position: i64,
     /// Whether new tasks start here.
     pub is_start: bool,
+    /// How long a task stands here before it is archived by itself, in milliseconds; none: it is not.
+    pub auto_archive_after_ms: Option<i64>,
+    /// Whether a task with work that exists nowhere else is sealed then; otherwise it stays.
+    #[serde(default)]
+    pub auto_archive_seals: bool,
+}
+
+/// A deleted workspace whose tasks are in the trash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DeletedWorkspace {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// How a workspace is deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DeleteWorkspaceOptions {
+    /// The workspace's name, typed by a person.
+    pub confirm: String,
+    /// Whether work that exists nowhere else may be sealed and taken off the disk; false by default.
+    pub seal: Option<bool>,
+}
+
+/// How a board is deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DeleteWorkflowOptions {
+    /// The board to which its tasks move; by default the first other one of the workspace.
+    pub to: Option<String>,
+    /// `archive` or `delete`: closes its open tasks; by default they stay open.
+    pub close: Option<String>,
+    /// Whether work that exists nowhere else may be sealed and taken off the disk; false by default.
+    pub seal: Option<bool>,
+}
+
+/// Changes a column.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UpdateStep {
+    /// How long a task stands here before it is archived by itself, in milliseconds; none ends it.
+    #[serde(default)]
+    pub auto_archive_after_ms: Option<i64>,
+    /// Whether a task with work that exists nowhere else is sealed then; otherwise it stays.
+    #[serde(default)]
+    pub auto_archive_seals: bool,
 }

@@ -6,6 +6,7 @@ mod session;
 mod task;
 mod trash;
 mod upgrade;
+mod workspace;
 
 use std::path::PathBuf;
 
@@ -14,9 +15,12 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use cleanup::CleanupCommand;
 pub(crate) use repo::{SetRepository, TrustRepository};
 pub(crate) use session::{DeleteSession, SendPrompt, SessionCommand, StartSession};
-pub(crate) use task::{CloseTask, NewTask, ReopenTask, StartPoint, StartTask, TaskCommand, TaskDiff};
+pub(crate) use task::{
+    CloseTask, NewTask, ReopenTask, ResetTask, StartPoint, StartTask, TaskCommand, TaskDiff,
+};
 pub(crate) use trash::{SealedDiff, TrashCommand};
 pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
+pub(crate) use workspace::{DeleteBoard, DeleteWorkspace, SetColumn, WorkspaceCommand};
 
 /// The port of a server that was not given another.
 pub(crate) const DEFAULT_PORT: u16 = 7717;
@@ -122,6 +126,9 @@ pub(crate) enum Command {
     /// Register and list agents
     #[command(subcommand)]
     Agent(AgentCommand),
+    /// See workspaces with their boards, delete them, and let columns archive by themselves
+    #[command(subcommand)]
+    Workspace(WorkspaceCommand),
     /// See and decide about workspaces that are being given back
     #[command(subcommand)]
     Cleanup(CleanupCommand),

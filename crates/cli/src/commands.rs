@@ -14,6 +14,7 @@ pub(crate) mod session;
 pub(crate) mod task;
 pub(crate) mod trash;
 pub(crate) mod upgrade;
+pub(crate) mod workspace;
 
 use crate::arguments::{Arguments, Command, GlobalOptions, ServeOptions};
 use crate::compose::Setup;
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
         Some(Command::Task(command)) => connected(&setup()?, |to| task::run(to, command, output)),
         Some(Command::Session(command)) => connected(&setup()?, |to| session::run(to, command, output)),
         Some(Command::Agent(command)) => connected(&setup()?, |to| agent::run(to, command, output)),
+        Some(Command::Workspace(command)) => connected(&setup()?, |to| workspace::run(to, &command, output)),
         Some(Command::Cleanup(command)) => connected(&setup()?, |to| cleanup::run(to, &command, output)),
         Some(Command::Trash(command)) => connected(&setup()?, |to| trash::run(to, &command, output)),
         Some(Command::Demo(options)) => demo::run(&options, database_on_command_line(global), output),

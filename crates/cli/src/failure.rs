@@ -48,6 +48,7 @@ impl Failure {
             subject: String::new(),
             stakes: Vec::new(),
             offer: None,
+            tasks: Vec::new(),
         };
         Self { exit, body: Box::new(body) }
     }

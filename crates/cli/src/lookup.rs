@@ -7,6 +7,7 @@ use freehold_api::repository::Repository;
 use freehold_api::session::Session;
 use freehold_api::task::{TaskCard, TaskQuery};
 use freehold_api::trash::TrashQuery;
+use freehold_api::workspace::{Step, Workflow, Workspace};
 
 use crate::failure::{Exit, Failure};
 use crate::output::{one_line, short};
@@ -103,6 +104,46 @@ pub(crate) fn cleanup_job(client: &Client, text: &str) -> Result<CleanupJob, Fai
         }
     };
     found.cloned().ok_or_else(|| not_found("cleanup job", text))
+}
+
+/// Finds a workspace by its name or id.
+pub(crate) fn workspace(client: &Client, text: &str) -> Result<Workspace, Failure> {
+    let all = client.workspaces()?;
+    named("workspace", text, all, |it| (&it.id, &it.name))
+}
+
+/// Finds a board of any workspace by its name or id.
+pub(crate) fn board(client: &Client, text: &str) -> Result<Workflow, Failure> {
+    let all = client.workspaces()?.into_iter().flat_map(|workspace| workspace.workflows);
+    named("board", text, all.collect(), |it| (&it.id, &it.name))
+}
+
+/// Finds a column of any board by its name or id.
+pub(crate) fn column(client: &Client, text: &str) -> Result<Step, Failure> {
+    let boards = client.workspaces()?.into_iter().flat_map(|workspace| workspace.workflows);
+    named("column", text, boards.flat_map(|board| board.steps).collect(), |it| (&it.id, &it.name))
+}
+
+/// Finds the one thing that has the name, or else whose id begins with the text.
+fn named<T>(
+    noun: &str,
+    text: &str,
+    all: Vec<T>,
+    of: impl Fn(&T) -> (&String, &String),
+) -> Result<T, Failure> {
+    let with_name: Vec<usize> = (0..all.len()).filter(|at| of(&all[*at]).1 == text).collect();
+    if with_name.len() > 1 {
+        let ids = with_name.iter().map(|at| short(of(&all[*at]).0)).collect::<Vec<_>>().join(", ");
+        let message = format!("{} {noun}s have the name {text:?}", with_name.len());
+        return Err(Failure::new(Exit::Usage, "ambiguous_name", message)
+            .hint(format!("name its id: {ids}"))
+            .subject(text));
+    }
+    let id = match with_name.first() {
+        Some(at) => of(&all[*at]).0.clone(),
+        None => choose(noun, text, all.iter().map(|it| (of(it).0.clone(), of(it).1.clone())).collect())?,
+    };
+    all.into_iter().find(|it| *of(it).0 == id).ok_or_else(|| not_found(noun, text))
 }
 
 /// Finds an agent by its name or id.

@@ -5,6 +5,7 @@ mod commands;
 mod compose;
 mod connection;
 mod conversation;
+mod duration;
 mod failure;
 mod home;
 mod initialise;

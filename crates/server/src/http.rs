@@ -2,6 +2,7 @@
 
 mod agent;
 mod cleanup;
+mod lending;
 mod repository;
 mod session;
 mod task;
@@ -57,6 +58,10 @@ fn guarded() -> OpenApiRouter<Context> {
     OpenApiRouter::new()
         .routes(routes!(workspace::read_server))
         .routes(routes!(workspace::list_workspaces))
+        .routes(routes!(workspace::delete_workspace))
+        .routes(routes!(workspace::list_deleted_workspaces))
+        .routes(routes!(workspace::delete_workflow))
+        .routes(routes!(workspace::update_step))
         .routes(routes!(repository::list_repositories, repository::add_repository))
         .routes(routes!(repository::read_repository, repository::update_repository))
         .routes(routes!(repository::trust_script))
@@ -68,6 +73,9 @@ fn guarded() -> OpenApiRouter<Context> {
         .routes(routes!(task::repeat_setup))
         .routes(routes!(task::archive_task))
         .routes(routes!(task::read_close_report))
+        .routes(routes!(lending::reset_workspace))
+        .routes(routes!(lending::transfer_workspace))
+        .routes(routes!(lending::list_closed_with))
         .routes(routes!(trash::reopen_task))
         .routes(routes!(trash::list_seals))
         .routes(routes!(trash::read_sealed_diff))

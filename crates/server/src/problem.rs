@@ -32,6 +32,7 @@ pub(crate) fn problem(status: StatusCode, code: &str, message: impl Into<String>
         subject: String::new(),
         stakes: Vec::new(),
         offer: None,
+        tasks: Vec::new(),
     };
     Problem { status, body }
 }
@@ -115,8 +116,14 @@ impl<E: Into<EngineError>> From<E> for Problem {
         let mut answer =
             problem(status, error.code(), error.to_string()).hint(&error.hint()).about(error.subject());
         answer.body.offer = error.offer().map(crate::wire::offer);
-        if let EngineError::AtStake { stakes, .. } = error {
-            answer.body.stakes = stakes.into_iter().map(crate::wire::stake).collect();
+        match error {
+            EngineError::AtStake { stakes, .. } => {
+                answer.body.stakes = stakes.into_iter().map(crate::wire::stake).collect();
+            }
+            EngineError::Borrowed { borrowers, .. } => {
+                answer.body.tasks = borrowers.into_iter().map(crate::wire::task_ref).collect();
+            }
+            _ => {}
         }
         answer
     }

@@ -10,7 +10,7 @@ use freehold_domain::event::{Event, EventBody, MessageBody};
 use freehold_domain::message::Message;
 use freehold_domain::repository::Repository;
 use freehold_domain::seal::WorkspaceSeal;
-use freehold_engine::cleanup::{CloseReport, discard_phrase};
+use freehold_engine::cleanup::{CloseReport, TaskRef, discard_phrase};
 use freehold_engine::environment::EnvironmentView;
 use freehold_engine::error::Offer;
 use freehold_engine::git::{Branch, ChangeKind, FileChange, FileDiff};
@@ -26,6 +26,8 @@ pub(crate) fn workspace(view: WorkspaceView) -> api::workspace::Workspace {
         name: step.name,
         position: step.position,
         is_start: step.is_start,
+        auto_archive_after_ms: step.auto_archive.map(|rule| rule.after_ms),
+        auto_archive_seals: step.auto_archive.is_some_and(|rule| rule.seals),
     };
     let workflows = view.workflows.into_iter().map(|(workflow, steps)| api::workspace::Workflow {
         id: workflow.id.into(),
@@ -85,6 +87,9 @@ pub(crate) fn task_card(summary: TaskSummary) -> api::task::TaskCard {
     let task = summary.task;
     api::task::TaskCard {
         id: task.id.into(),
+        parent_id: task.parent_id.map(Into::into),
+        is_quick: task.is_quick,
+        expires_at: task.expires_at.map(Into::into),
         workspace_id: task.workspace_id.into(),
         workflow_id: task.workflow_id.into(),
         step_id: task.step_id.into(),
@@ -112,13 +117,19 @@ pub(crate) fn task_detail(view: TaskView) -> api::task::TaskDetail {
         environment: view.environment.map(environment),
         sessions: view.sessions.into_iter().map(session).collect(),
         cleanup_jobs: view.cleanup_jobs.into_iter().map(cleanup_job).collect(),
+        sub_tasks: view.sub_tasks.into_iter().map(task_ref).collect(),
     }
+}
+
+pub(crate) fn task_ref(task: TaskRef) -> api::task::TaskRef {
+    api::task::TaskRef { id: task.id.into(), title: task.title }
 }
 
 fn environment(view: EnvironmentView) -> api::task::Environment {
     api::task::Environment {
         id: view.environment.id.into(),
         kind: view.environment.executor_type,
+        owner_id: view.environment.task_id.into(),
         status: view.environment.status.to_string(),
         workspace_path: view.environment.workspace_path,
         repositories: view
@@ -254,6 +265,7 @@ pub(crate) fn cleanup_job(job: CleanupJob) -> api::cleanup::CleanupJob {
         is_foreign: resources.is_none(),
         worktree_paths,
         kept_path,
+        operation: job.operation_id.rsplit(':').next().unwrap_or_default().to_owned(),
         id: job.id.into(),
         task_id: job.task_id.into(),
         task_title: job.task_title,
@@ -291,6 +303,9 @@ pub(crate) fn close_report(report: CloseReport) -> api::cleanup::CloseReport {
         sealed: report.sealed.into_iter().map(stake).collect(),
         stakes: report.stakes.into_iter().map(stake).collect(),
         restorable_until: report.restorable_until.map(Into::into),
+        sub_tasks: report.sub_tasks.into_iter().map(task_ref).collect(),
+        borrowers: report.borrowers.into_iter().map(task_ref).collect(),
+        heir_id: report.heir.map(Into::into),
     }
 }
 

@@ -31,6 +31,16 @@ pub(crate) enum TaskCommand {
     Unarchive(ReopenTask),
     /// Move a task to the trash: its workspace is sealed and given back
     Delete(CloseTask),
+    /// Give a task a fresh workspace; the one before is sealed
+    Reset(ResetTask),
+    /// Give a task's workspace to another task that has none
+    Transfer {
+        /// The task that owns the workspace
+        task: String,
+        /// The task that owns it from then on
+        #[arg(long, value_name = "TASK")]
+        to: String,
+    },
 }
 
 /// Bring a closed task back.
@@ -47,6 +57,25 @@ pub(crate) struct ReopenTask {
     /// What is checked out: the sealed branch, a new one at the sealed commit, or none
     #[arg(long, value_name = "WHICH", default_value = "sealed", value_parser = ["sealed", "new", "detached"])]
     pub(crate) branch: String,
+    /// Bring back the tasks that were closed with it, too
+    #[arg(long)]
+    pub(crate) sub_tasks: bool,
+}
+
+/// Give a task a fresh workspace.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The task stays open and keeps its conversations. Every file of the old workspace is in a seal; see it with
+`freehold trash show TASK`.")]
+pub(crate) struct ResetTask {
+    /// The task
+    pub(crate) task: String,
+    /// Start at what the base branch is now, instead of at the commit where the old workspace started
+    #[arg(long)]
+    pub(crate) from_base_branch: bool,
+    /// Do not ask; work that exists nowhere else is sealed
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 /// Create a task.
@@ -76,6 +105,18 @@ pub(crate) struct NewTask {
     /// The agent by name or id; by default the built-in demo agent
     #[arg(long, value_name = "NAME|ID")]
     pub(crate) agent: Option<String>,
+    /// Make it a sub-task of this task, on the same repositories unless others are named
+    #[arg(long, value_name = "TASK")]
+    pub(crate) parent: Option<String>,
+    /// Work in the workspace of the parent instead of in one of its own
+    #[arg(long, requires = "parent")]
+    pub(crate) borrow: bool,
+    /// Make it a quick chat, which goes to the trash by itself
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// How long a quick chat lives, such as 30m, 2h or 7d
+    #[arg(long, value_name = "TIME", requires = "quick", default_value = "24h", value_parser = crate::duration::parse)]
+    pub(crate) expires: i64,
     /// Only store the task
     #[arg(long, conflicts_with = "wait")]
     pub(crate) no_start: bool,
@@ -178,6 +219,12 @@ seal can hold, such as a repository inside, waits for your decision, and the exi
 pub(crate) struct CloseTask {
     /// The task
     pub(crate) task: String,
+    /// Close its sub-tasks too, and theirs; otherwise they stay open and stand by themselves
+    #[arg(long)]
+    pub(crate) sub_tasks: bool,
+    /// What becomes of a workspace that other open tasks work in: one of them owns it, or the task stays open
+    #[arg(long, value_name = "WHAT", default_value = "transfer", value_parser = ["transfer", "refuse"])]
+    pub(crate) borrowers: String,
     /// Do not ask; work that exists nowhere else is sealed
     #[arg(long, short)]
     pub(crate) yes: bool,

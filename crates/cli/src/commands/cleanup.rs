@@ -54,15 +54,8 @@ fn discard(connection: &Connection, job: &str, confirm: Option<&str>, output: Ou
 
 /// Waits until a cleanup job has ended or waits for something, and shows how; only success and a cleanup that
 /// was called off are no failure.
-pub(crate) fn wait_and_show(
-    connection: &Connection,
-    mut job: CleanupJob,
-    output: Output,
-) -> Result<(), Failure> {
-    while matches!(job.state.as_str(), "prepared" | "pending" | "running") {
-        std::thread::sleep(LOOK_PAUSE);
-        job = connection.client.cleanup_job(&job.id)?;
-    }
+pub(crate) fn wait_and_show(connection: &Connection, job: CleanupJob, output: Output) -> Result<(), Failure> {
+    let job = at_rest(connection, job)?;
     match job.state.as_str() {
         "succeeded" => output.answer(&job, || given_back(&job)),
         "cancelled" => output.answer(&job, || format!("Called off: {} keeps its workspace.", job.task_title)),
@@ -81,6 +74,34 @@ pub(crate) fn wait_and_show(
             Err(Failure::new(Exit::Failure, "cleanup_failed", message).hint(hint).subject(job.id))
         }
     }
+}
+
+/// As [`wait_and_show`], for jobs of one request; the first that did not end well is told.
+pub(crate) fn wait_and_show_all(
+    connection: &Connection,
+    jobs: Vec<CleanupJob>,
+    output: Output,
+) -> Result<(), Failure> {
+    let mut ended = Vec::new();
+    for job in jobs {
+        ended.push(at_rest(connection, job)?);
+    }
+    let unfinished = ended.iter().find(|job| !matches!(job.state.as_str(), "succeeded" | "cancelled"));
+    match unfinished {
+        Some(job) => wait_and_show(connection, job.clone(), output),
+        None => output.answer(&ended, || match ended.as_slice() {
+            [] => "Done: no task was closed.".to_owned(),
+            ended => ended.iter().map(given_back).collect::<Vec<_>>().join("\n"),
+        }),
+    }
+}
+
+fn at_rest(connection: &Connection, mut job: CleanupJob) -> Result<CleanupJob, Failure> {
+    while matches!(job.state.as_str(), "prepared" | "pending" | "running") {
+        std::thread::sleep(LOOK_PAUSE);
+        job = connection.client.cleanup_job(&job.id)?;
+    }
+    Ok(job)
 }
 
 fn given_back(job: &CleanupJob) -> String {

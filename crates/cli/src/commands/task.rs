@@ -4,6 +4,7 @@ mod close;
 pub(super) mod diff;
 mod preparation;
 pub(super) mod reopen;
+mod reset;
 mod start;
 
 use freehold_api::client::Client;
@@ -41,6 +42,8 @@ pub(crate) fn run(connection: &Connection, command: TaskCommand, output: Output)
             let task_id = lookup::task(&connection.client, &arguments.task)?;
             reopen::run(connection, &task_id, &arguments, output)
         }
+        TaskCommand::Reset(arguments) => reset::run(connection, &arguments, output),
+        TaskCommand::Transfer { task, to } => reset::transfer(connection, &task, &to, output),
         TaskCommand::Delete(arguments) => close::run(connection, close::Action::Delete, &arguments, output),
     }
 }
@@ -62,6 +65,7 @@ fn request(client: &Client, arguments: &arguments::NewTask) -> Result<NewTask, F
         return Err(Failure::new(Exit::Usage, "empty_prompt", message)
             .hint("for example: freehold task new 'Fix the typo in the README'"));
     }
+    let parent = arguments.parent.as_deref().map(|text| lookup::task(client, text)).transpose()?;
     let agent = arguments.agent.as_deref().map(|text| lookup::agent(client, text)).transpose()?;
     Ok(NewTask {
         title: arguments.title.clone(),
@@ -69,6 +73,9 @@ fn request(client: &Client, arguments: &arguments::NewTask) -> Result<NewTask, F
         workspace_kind: start::workspace_kind(&arguments.start),
         repositories: start::repositories(client, arguments)?,
         agent_profile_id: agent.map(|agent| agent.id),
+        borrow_from: parent.clone().filter(|_| arguments.borrow),
+        parent_id: parent,
+        expires_in_ms: arguments.quick.then_some(arguments.expires),
         start: !arguments.no_start,
         ..NewTask::default()
     })
@@ -141,6 +148,8 @@ fn shown(detail: &TaskDetail, output: Output) -> String {
     };
     line("id", &task.id);
     line("state", &task.state);
+    line("part of", task.parent_id.as_deref().unwrap_or_default());
+    line("expires", task.expires_at.as_deref().unwrap_or_default());
     line("failed", &detail.error_message);
     line("archived", task.archived_at.as_deref().unwrap_or_default());
     line("deleted", task.deleted_at.as_deref().unwrap_or_default());
@@ -148,12 +157,18 @@ fn shown(detail: &TaskDetail, output: Output) -> String {
     if let Some(environment) = &detail.environment {
         let kind = start::kind_text(&environment.kind);
         line("workspace", &format!("{} ({}{kind})", environment.workspace_path, environment.status));
+        if environment.owner_id != task.id {
+            line("owner", &environment.owner_id);
+        }
         for repo in &environment.repositories {
             line(&repo.repository_name, &start::branch_text(repo));
             line("warning", &repo.warning);
             preparation::lines(repo, &mut line);
         }
         preparation::environment_lines(environment, &mut line);
+    }
+    for part in &detail.sub_tasks {
+        line("sub-task", &format!("{}  {}", short(&part.id), one_line(&part.title, 60)));
     }
     for session in &detail.sessions {
         let primary = if session.is_primary { ", primary" } else { "" };

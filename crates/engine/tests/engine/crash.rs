@@ -2,6 +2,8 @@
 //!
 //! The server is this test binary, run again as a child that aborts at a failpoint.
 
+mod lent;
+
 use std::process::Command;
 
 use freehold_domain::cleanup::CleanupState;
@@ -93,6 +95,7 @@ async fn child() {
             let id = archived_task(&engine).await;
             engine.reopen_task(id, Reopening::default()).await.unwrap();
         }
+        scene @ ("hand over" | "transfer" | "reset") => lent::play(&engine, scene).await,
         _ => {
             close(&engine, &only_task(&engine).await, CloseAction::Archive).await;
         }

@@ -13,7 +13,7 @@ use freehold_api::task::{
 use freehold_domain::environment::WorkspaceKind;
 use freehold_domain::id::{AgentProfileId, InvalidId, RepositoryId, StepId, TaskId, WorkspaceId};
 use freehold_engine::EngineError;
-use freehold_engine::cleanup::{CloseAction, CloseTask};
+use freehold_engine::cleanup::{CloseAction, CloseTask, Reach};
 use freehold_engine::task::{NewTaskRepository, TaskListQuery, TaskUpdate};
 
 use crate::body::{Body, Search};
@@ -69,6 +69,9 @@ pub(crate) async fn create_task(
         agent_profile_id: request.agent_profile_id.map(AgentProfileId::new).transpose()?,
         step_id: request.step_id.map(StepId::new).transpose()?,
         workspace_id: request.workspace_id.map(WorkspaceId::new).transpose()?,
+        parent_id: request.parent_id.map(TaskId::new).transpose()?,
+        borrow_from: request.borrow_from.map(TaskId::new).transpose()?,
+        expires_in_ms: request.expires_in_ms,
         start: request.start,
     };
     let id = context.engine.create_task(task).await?;
@@ -185,14 +188,7 @@ pub(crate) async fn read_close_report(
     Path(id): Path<String>,
     Search(query): Search<CloseQuery>,
 ) -> Result<Json<CloseReport>, Problem> {
-    let action = match query.action.as_str() {
-        "archive" => CloseAction::Archive,
-        "delete" => CloseAction::Delete,
-        other => {
-            let reason = format!("{other:?} is neither archive nor delete");
-            return Err(EngineError::InvalidField { field: "action", reason }.into());
-        }
-    };
+    let action = super::lending::action("action", &query.action)?;
     let report = context.engine.close_report(TaskId::new(id)?, action).await?;
     Ok(Json(wire::close_report(report)))
 }
@@ -253,6 +249,10 @@ async fn close(
     options: &CloseOptions,
 ) -> Result<(StatusCode, Json<CleanupJob>), Problem> {
     let request = CloseTask { action, seals: options.seal.unwrap_or(false) };
-    let job = context.engine.close_task(TaskId::new(id)?, request).await?;
-    Ok((StatusCode::ACCEPTED, Json(wire::cleanup_job(job))))
+    let reach = Reach {
+        sub_tasks: options.sub_tasks.unwrap_or(false),
+        borrowers: super::lending::policy(options.borrowers.as_deref())?,
+    };
+    let mut jobs = context.engine.close_tasks(TaskId::new(id)?, request, reach).await?;
+    Ok((StatusCode::ACCEPTED, Json(wire::cleanup_job(jobs.swap_remove(0)))))
 }

@@ -12,7 +12,7 @@ use freehold_engine::EngineError;
 use freehold_engine::environment::reopen::{BranchChoice, Place, Reopening};
 
 use crate::body::{Body, Search};
-use crate::problem::Problem;
+use crate::problem::{Problem, problem};
 use crate::{Context, wire};
 
 /// Brings an archived or deleted task back, with its conversations and its workspace; answers when the files are
@@ -40,7 +40,19 @@ pub(crate) async fn reopen_task(
         "detached" => BranchChoice::Detached,
         other => return Err(invalid("branch", format!("{other:?} is none of sealed, new and detached"))),
     };
-    context.engine.reopen_task(id.clone(), Reopening { place, branch }).await?;
+    let reopening = Reopening { place, branch };
+    if request.sub_tasks {
+        let back = context.engine.reopen_family(id.clone(), reopening).await?;
+        let stayed = back.into_iter().filter_map(|part| Some(format!("{}: {}", part.task_id, part.error?)));
+        let stayed: Vec<String> = stayed.collect();
+        if !stayed.is_empty() {
+            let message =
+                format!("task {id} is back, but these of its parts stay closed: {}", stayed.join("; "));
+            return Err(problem(StatusCode::CONFLICT, "parts_stay_closed", message).about(id.as_str()));
+        }
+    } else {
+        context.engine.reopen_task(id.clone(), reopening).await?;
+    }
     super::task::detail(&context, id).await
 }
 

@@ -25,8 +25,8 @@ fn decide(word: &str) -> CleanupDecision {
     CleanupDecision { decision: word.to_owned(), phrase: None }
 }
 
-const CONSENT: CloseOptions = CloseOptions { seal: Some(true) };
-const NO_CONSENT: CloseOptions = CloseOptions { seal: None };
+const CONSENT: CloseOptions = CloseOptions { seal: Some(true), sub_tasks: None, borrowers: None };
+const NO_CONSENT: CloseOptions = CloseOptions { seal: None, sub_tasks: None, borrowers: None };
 
 fn prompt(text: &str) -> Prompt {
     Prompt { text: text.to_owned() }
@@ -257,7 +257,7 @@ fn comes_back(door: &Door, task: &str, worktree: &Path) {
     let query = SealedDiffQuery { path: "freehold-demo.md".into() };
     let diff = client.sealed_diff(&seals[0].seal.id, &query).unwrap();
     assert!(diff.patch.contains("+The demo agent was asked: Say hello"), "{diff:?}");
-    let odd = ReopenTask { place: Some("moon".into()), branch: None };
+    let odd = ReopenTask { place: Some("moon".into()), branch: None, sub_tasks: false };
     assert_eq!(refusal(client.reopen_task(task, &odd)), (400, "invalid_field".into()));
     std::fs::create_dir_all(worktree).unwrap();
     let same = ReopenTask::default();

@@ -1,13 +1,13 @@
 //! `freehold task archive` and `freehold task delete`: asks, then waits for what becomes of the workspace.
 
-use freehold_api::cleanup::{CloseOptions, CloseQuery, CloseReport};
+use freehold_api::cleanup::{CleanupQuery, CloseOptions, CloseQuery, CloseReport};
 
 use crate::arguments::CloseTask;
 use crate::commands::cleanup;
 use crate::connection::Connection;
 use crate::failure::{Exit, Failure};
 use crate::lookup;
-use crate::output::Output;
+use crate::output::{Output, short};
 
 /// A way to close a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,19 +44,34 @@ pub(crate) fn run(
         let query = CloseQuery { action: action.word().to_owned() };
         let report = client.close_report(&task_id, &query)?;
         output.note(&described(action, &report));
+        for part in report.sub_tasks.iter().filter(|_| arguments.sub_tasks) {
+            let of_part = client.close_report(&part.id, &query)?;
+            let stakes = of_part.sealed.iter().chain(&of_part.stakes).map(cleanup::stake_text);
+            let stakes = stakes.collect::<Vec<_>>().join("\n");
+            output.note(&format!("{}: {}\n{stakes}", short(&part.id), of_part.workspace_path));
+        }
         if !output.confirm(&format!("Really {} the task?", action.word()))? {
             output.note("Nothing was changed.");
             return Ok(());
         }
         consents = true;
     }
-    let options = CloseOptions { seal: Some(consents) };
+    let options = CloseOptions {
+        seal: Some(consents),
+        sub_tasks: Some(arguments.sub_tasks),
+        borrowers: Some(arguments.borrowers.clone()),
+    };
     let closed = match action {
         Action::Archive => client.archive_task(&task_id, &options),
         Action::Delete => client.delete_task(&task_id, &options),
     };
     let job = closed.map_err(|error| explained(action, &arguments.task, error.into()))?;
-    cleanup::wait_and_show(connection, job, output)
+    if !arguments.sub_tasks {
+        return cleanup::wait_and_show(connection, job, output);
+    }
+    let mut jobs = client.cleanup_jobs(&CleanupQuery::default())?;
+    jobs.retain(|other| other.operation == job.operation);
+    cleanup::wait_and_show_all(connection, jobs, output)
 }
 
 /// Lists what exists nowhere else, where that is why a task was not closed.
@@ -83,8 +98,20 @@ fn described(action: Action, report: &CloseReport) -> String {
     if report.keeps_workspace {
         lines
             .push(format!("Nothing is removed; the workspace is yours and stays: {}", report.workspace_path));
-    } else if !report.workspace_path.is_empty() {
+    } else if !report.workspace_path.is_empty() && report.borrowers.is_empty() {
         lines.push(format!("The workspace is sealed and given back: {}", report.workspace_path));
+    }
+    if !report.sub_tasks.is_empty() {
+        lines.push("Its sub-tasks, which are closed with it only with --sub-tasks:".to_owned());
+        lines.extend(report.sub_tasks.iter().map(|task| format!("  {}  {}", short(&task.id), task.title)));
+    }
+    if !report.borrowers.is_empty() {
+        let becomes = match &report.heir_id {
+            Some(id) => format!("{} owns it from then on", short(id)),
+            None => "none of them can take it over".to_owned(),
+        };
+        lines.push(format!("Other tasks work in its workspace; {becomes}:"));
+        lines.extend(report.borrowers.iter().map(|task| format!("  {}  {}", short(&task.id), task.title)));
     }
     if !report.sealed.is_empty() {
         lines.push("Exists nowhere else; the seal keeps it:".to_owned());

@@ -17,6 +17,7 @@ pub(crate) fn run(
     let request = trash::ReopenTask {
         place: arguments.elsewhere.then(|| "elsewhere".to_owned()),
         branch: Some(arguments.branch.clone()),
+        sub_tasks: arguments.sub_tasks,
     };
     let reopened = connection.client.reopen_task(task_id, &request).map_err(Failure::from);
     let detail = reopened.map_err(|failure| {

@@ -21,7 +21,9 @@ pub(super) fn workspace_kind(start: &StartPoint) -> Option<String> {
 /// The repositories of a new task, each with its start point.
 pub(super) fn repositories(client: &Client, arguments: &NewTask) -> Result<Vec<NewTaskRepository>, Failure> {
     let start = &arguments.start;
-    if start.scratch {
+    let takes_those_of_the_parent =
+        arguments.parent.is_some() && arguments.repositories.is_empty() && !says_where(start);
+    if start.scratch || takes_those_of_the_parent {
         return Ok(Vec::new());
     }
     let repositories = if arguments.repositories.is_empty() {
@@ -48,6 +50,13 @@ pub(super) fn repositories(client: &Client, arguments: &NewTask) -> Result<Vec<N
         adopt_path: adopt_path.clone(),
     };
     Ok(repositories.into_iter().map(used).collect())
+}
+
+/// Whether a start point was named, so that it needs a repository.
+const fn says_where(start: &StartPoint) -> bool {
+    let is_kind = start.in_place || start.adopt.is_some();
+    let is_fetched = start.pull.is_some() || start.fetch.is_some();
+    is_kind || is_fetched || start.from.is_some() || start.branch.is_some() || start.checkout.is_some()
 }
 
 /// What a person should know about a workspace that is not the usual kind.

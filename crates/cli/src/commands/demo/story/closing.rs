@@ -54,7 +54,8 @@ pub(super) fn close(client: &Client, act: &Act, report: &mut Report) -> Result<(
         Ok(())
     })?;
     report.step("the task is deleted, and comes back from the trash", || {
-        let job = client.delete_task(&act.task_id, &CloseOptions { seal: Some(true) })?;
+        let job = client
+            .delete_task(&act.task_id, &CloseOptions { seal: Some(true), ..CloseOptions::default() })?;
         ended(client, &job)?;
         let trash = client.trash(&TrashQuery::default())?;
         require(trash.len() == 1, || format!("in the trash are {} tasks", trash.len()))?;
@@ -70,7 +71,8 @@ pub(super) fn close(client: &Client, act: &Act, report: &mut Report) -> Result<(
 }
 
 fn archive(client: &Client, act: &Act) -> Result<(), Failure> {
-    let job = client.archive_task(&act.task_id, &CloseOptions { seal: Some(true) })?;
+    let job =
+        client.archive_task(&act.task_id, &CloseOptions { seal: Some(true), ..CloseOptions::default() })?;
     ended(client, &job)
 }
 
