@@ -46,13 +46,12 @@ fn a_job_is_prepared_inventoried_and_activated() {
         fixture
             .write(move |tx| {
                 cleanup::store_snapshot(tx, &id("job"), &kept, now)?;
-                cleanup::set_keep_branches(tx, &id("job"), true, now)?;
                 cleanup::activate(tx, &id("job"), now)
             })
             .unwrap();
         let found = fixture.read(|tx| cleanup::require(tx, &id("job")));
         let snapshot = Snapshot::Own(snapshot);
-        assert_eq!(found, CleanupJob { state: CleanupState::Pending, snapshot, keep_branches: true, ..job });
+        assert_eq!(found, CleanupJob { state: CleanupState::Pending, snapshot, ..job });
         assert_eq!(fixture.read(cleanup::next_due), Some(found.created_at));
         let refused = fixture.write(move |tx| cleanup::activate(tx, &id("job"), now)).unwrap_err();
         assert_eq!(refused.to_string(), "cleanup job job is pending and cannot become pending");
