@@ -16,14 +16,15 @@ mod sealing;
 pub(crate) mod steps;
 pub(crate) mod sweep;
 mod target;
+pub(crate) mod waiting;
 
 use freehold_domain::cleanup::{
-    CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, Snapshot, SnapshotWorktree, Stake,
+    CleanupJob, CleanupState, CleanupTrigger, Lease, ResourceSnapshot, Snapshot, SnapshotWorktree, Stake,
 };
 use freehold_domain::clock::Timestamp;
 use freehold_domain::environment::{EnvironmentRepoStatus, TaskEnvironment, WorkspaceKind};
 use freehold_domain::event::EventBody;
-use freehold_domain::id::{CleanupJobId, TaskId};
+use freehold_domain::id::{CleanupJobId, NodeId, TaskId};
 use freehold_domain::seal::WorkspaceSeal;
 use freehold_domain::task::Task;
 use freehold_store as store;
@@ -36,6 +37,10 @@ pub(crate) use self::closing::{Scope, Terms};
 pub use self::reset::{ResetEnvironment, ResetStart};
 use crate::environment::reopen::Reopening;
 use crate::{Engine, EngineError};
+
+/// How long a server may take from the barrier to the activation of a job, in milliseconds, before others call the
+/// job off as they start.
+const PREPARING_MS: i64 = 120_000;
 
 /// Why a job of another program waits for a person.
 const FOREIGN: &str = "made by another program before the upgrade; its record is not understood, \
@@ -121,7 +126,13 @@ impl Engine {
 
     /// Reads a cleanup job.
     pub async fn cleanup_job(&self, id: CleanupJobId) -> Result<CleanupJob, EngineError> {
-        Ok(self.inner.store.read(move |tx| store::cleanup::require(tx, &id)).await?)
+        let now = self.now();
+        let read = self.inner.store.read(move |tx| {
+            let mut job = store::cleanup::require(tx, &id)?;
+            waiting::say_who_is_waited_for(tx, std::slice::from_mut(&mut job), now)?;
+            Ok::<_, StoreError>(job)
+        });
+        Ok(read.await?)
     }
 
     /// Lists cleanup jobs, newest first.
@@ -130,7 +141,13 @@ impl Engine {
         task_id: Option<TaskId>,
         state: Option<CleanupState>,
     ) -> Result<Vec<CleanupJob>, EngineError> {
-        Ok(self.inner.store.read(move |tx| store::cleanup::list(tx, task_id.as_ref(), state)).await?)
+        let now = self.now();
+        let read = self.inner.store.read(move |tx| {
+            let mut jobs = store::cleanup::list(tx, task_id.as_ref(), state)?;
+            waiting::say_who_is_waited_for(tx, &mut jobs, now)?;
+            Ok::<_, StoreError>(jobs)
+        });
+        Ok(read.await?)
     }
 
     /// Carries out a person's decision about a job that waits for one, or that was given up.
@@ -242,20 +259,47 @@ fn require_discardable(job: &CleanupJob, decision: &Decision, phrase: &str) -> R
     Err(refused(job, decision, reason))
 }
 
-/// Calls off the jobs of this node that an earlier server reserved but did not activate: their tasks did not
-/// change, so nothing happened. Whether that holds for a job of another program is not known; it goes to the
+/// Calls off the jobs that an earlier server of this node reserved but did not activate: their tasks did not
+/// change, so nothing happened. One that another server reserves is left to it, unless it took too long. Whether that holds for a job of another program is not known; it goes to the
 /// worker, which leaves it to a person.
 pub(crate) async fn settle_unactivated_jobs(engine: &Engine) -> Result<(), EngineError> {
     for job in engine.inner.store.read(store::cleanup::list_prepared).await? {
         match job.resources() {
             None => engine.hand_to_worker(job).await?,
-            Some(resources) => {
-                if resources.node_id.as_ref().is_none_or(|node| *node == engine.inner.options.node_id) {
+            Some(_) => {
+                let (here, now) = (&engine.inner.options.node_id, engine.now());
+                if job.lease.as_ref().is_none_or(|lease| lease.owner == *here || lease.expires_at <= now) {
                     engine.call_off(job.id).await?;
                 }
             }
         }
     }
+    Ok(())
+}
+
+/// Makes a job anew for what a closed task still owns, after its job was called off to bring the task back and that
+/// failed. Does nothing when the task is open, owns nothing or has a job.
+pub(crate) fn close_again(
+    tx: &mut Tx<'_>,
+    task_id: &TaskId,
+    job_id: CleanupJobId,
+    here: &NodeId,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let Some(task) = store::task::find(tx, task_id)?.filter(|task| !task.is_open()) else { return Ok(()) };
+    let environment = store::environment::find_by_task(tx, task_id)?;
+    let snapshot = take_inventory(tx, &task, environment.as_ref(), here.clone())?;
+    let is_at_rest =
+        snapshot.worktrees.is_empty() && (task.deleted_at.is_none() || task.trashed_at.is_some());
+    if is_at_rest || store::cleanup::barrier_of(tx, task_id)?.is_some() {
+        return Ok(());
+    }
+    let trigger = if task.deleted_at.is_some() { CleanupTrigger::Delete } else { CleanupTrigger::Archive };
+    let job = prepared_job(job_id, &task.id, &task.title, trigger, now);
+    let job = store::cleanup::insert_prepared(tx, &job)?;
+    store::cleanup::store_snapshot(tx, &job.id, &snapshot, now)?;
+    store::cleanup::activate(tx, &job.id, now)?;
+    tell(tx, &job, now);
     Ok(())
 }
 
@@ -287,13 +331,32 @@ pub(crate) fn prepared_job(
     }
 }
 
-/// Lists what the task owns, through its environment and never through its sessions.
+/// What is said of a workspace on the file system of another server, which alone can look at it.
+fn elsewhere(
+    tx: &mut Tx<'_>,
+    here: &NodeId,
+    snapshot: &ResourceSnapshot,
+) -> Result<Option<Stake>, StoreError> {
+    let Some(node) = snapshot.node_id.as_ref().filter(|node| *node != here) else { return Ok(None) };
+    if snapshot.worktrees.is_empty() && snapshot.executor_type != WorkspaceKind::Scratch.as_str() {
+        return Ok(None);
+    }
+    let detail = format!(
+        "The workspace is on {}; only the server there can look at it and give it back.",
+        waiting::hostname_of(tx, node)?
+    );
+    Ok(Some(target::doubt(&snapshot.workspace_path, detail)))
+}
+
+/// Lists what the task owns, through its environment and never through its sessions. The job is that server's whose
+/// file system holds it; `here` where that was not recorded.
 fn take_inventory(
     tx: &mut Tx<'_>,
     task: &Task,
     environment: Option<&TaskEnvironment>,
-    node: freehold_domain::id::NodeId,
+    here: NodeId,
 ) -> Result<ResourceSnapshot, StoreError> {
+    let node = store::node::of_task(tx, &task.id)?.unwrap_or(here);
     let mut snapshot = ResourceSnapshot { node_id: Some(node), ..ResourceSnapshot::default() };
     let Some(environment) = environment.filter(|environment| environment.task_id == task.id) else {
         return Ok(snapshot);

@@ -24,7 +24,9 @@ use freehold_domain::environment::{
     PlannedWorktree, TaskEnvironment, WorkspaceKind, WorktreeOrigin,
 };
 use freehold_domain::event::EventBody;
-use freehold_domain::id::{CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, TaskId};
+use freehold_domain::id::{
+    CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, TaskId,
+};
 use freehold_domain::preparation::{PortBlock, Preparation, Setup};
 use freehold_domain::repository::{Repository, TaskRepository, WorkStart};
 use freehold_domain::task::Task;
@@ -34,6 +36,7 @@ use freehold_store::{StoreError, Tx};
 
 use self::plan::Site;
 use self::standing::StandingWish;
+use crate::cleanup::waiting::require_here;
 use crate::{Engine, EngineError};
 
 /// The environment that a task works in, its own or a borrowed one, with its repositories and their names.
@@ -94,6 +97,8 @@ impl Engine {
         let _turn = self.inner.launches.one_at_a_time(task_id).await;
         match self.environment_of(task_id.clone()).await? {
             Some((environment, _)) => {
+                let (node, id) = (self.inner.options.node_id.clone(), task_id.clone());
+                self.inner.store.read(move |tx| require_here(tx, &node, &id)).await?;
                 self.prepare_environment(&environment).await?;
                 Ok(environment)
             }
@@ -242,10 +247,12 @@ impl Engine {
                 EnvironmentRepo { position, ..environment_repo(id, &environment, planned, made) }
             })
             .collect();
-        let creation_id = creation.id.clone();
+        let (creation_id, node) = (creation.id.clone(), creation.node_id.clone());
         let stored = environment.clone();
-        let write =
-            self.inner.store.write(move |tx| store_ready(tx, &stored, &repos, Some(&creation_id), now));
+        let write = self.inner.store.write(move |tx| {
+            store_ready(tx, &stored, &repos, Some(&creation_id), now)?;
+            Ok::<_, EngineError>(store::node::hold_environment(tx, &stored.id, &node)?)
+        });
         write.await?;
         Ok(environment)
     }
@@ -283,13 +290,15 @@ impl Engine {
         if creation.restores() {
             snapshot.worktrees = self.restored_by(&creation).await?;
         }
-        let now = self.now();
+        let (now, again) = (self.now(), CleanupJobId::generate(self.ids()));
+        let here = self.inner.options.node_id.clone();
         let write = self.inner.store.write(move |tx| {
             store::creation::set_state(tx, &creation.id, CreationState::Abandoned, now)?;
             let job = store::cleanup::insert_prepared(tx, &job)?;
             store::cleanup::store_snapshot(tx, &job.id, &snapshot, now)?;
             store::cleanup::activate(tx, &job.id, now)?;
             crate::cleanup::tell(tx, &job, now);
+            crate::cleanup::close_again(tx, &creation.task_id, again, &here, now)?;
             Ok::<_, EngineError>(())
         });
         write.await?;

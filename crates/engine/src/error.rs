@@ -246,6 +246,14 @@ pub enum EngineError {
         /// The server that reaches it.
         node_id: NodeId,
     },
+    /// The workspace of a task is on the file system of another server.
+    #[error("the workspace of task {task_id} is on {hostname}; only the server there can work in it")]
+    WorkspaceElsewhere {
+        /// The task.
+        task_id: TaskId,
+        /// The machine.
+        hostname: String,
+    },
     /// A worktree changed between its seal and its removal.
     #[error("{file} in {path} changed after it was sealed; nothing was removed")]
     ChangedAfterSeal {
@@ -393,6 +401,7 @@ impl EngineError {
             | Self::NotTheOwner { .. }
             | Self::Growing { .. }
             | Self::SealedElsewhere { .. }
+            | Self::WorkspaceElsewhere { .. }
             | Self::ChangedAfterSeal { .. }
             | Self::AtStake { .. } => ErrorKind::Conflict,
             Self::Seal(SealError::Unknown { .. }) => ErrorKind::NotFound,
@@ -439,6 +448,7 @@ impl EngineError {
             Self::Growing { .. } => "growing",
             Self::NameNotTyped { .. } => "name_not_typed",
             Self::SealedElsewhere { .. } => "sealed_elsewhere",
+            Self::WorkspaceElsewhere { .. } => "workspace_elsewhere",
             Self::ChangedAfterSeal { .. } => "changed_after_seal",
             Self::Seal(SealError::Unknown { .. }) => "not_found",
             Self::Seal(_) => "seal_failed",
@@ -472,6 +482,7 @@ impl EngineError {
             }
             Self::Barrier { .. } => "wait until the cleanup job ends, or decide it",
             Self::SessionBusy { .. } => "stop the turn, or open another session of the task",
+            Self::WorkspaceElsewhere { .. } => "use the server on that machine, or make a new task here",
             Self::NoWorkspace { .. } => "start the task to make its workspace",
             Self::NoSetup { .. } => "set one: freehold repo set REPO --setup FILE",
             Self::SetupRunning { .. } => "wait until it ends; `freehold task show TASK` tells",
@@ -524,6 +535,7 @@ impl EngineError {
             | Self::NotTheOwner { task_id, .. }
             | Self::AtStake { task_id, .. }
             | Self::SealedElsewhere { task_id, .. }
+            | Self::WorkspaceElsewhere { task_id, .. }
             | Self::Barrier { task_id, .. }
             | Self::NoWorkspace { task_id }
             | Self::NoSetup { task_id }

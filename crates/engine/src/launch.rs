@@ -59,7 +59,9 @@ impl Engine {
 
     /// Goes on with the tasks whose launch an earlier server did not finish.
     pub(crate) async fn launch_waiting_tasks(&self) -> Result<(), EngineError> {
-        for task_id in self.inner.store.read(store::task::ids_with_start_requested).await? {
+        let node = self.inner.options.node_id.clone();
+        let read = self.inner.store.read(move |tx| store::task::ids_with_start_requested(tx, &node));
+        for task_id in read.await? {
             self.launch(task_id);
         }
         Ok(())

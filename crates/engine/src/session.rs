@@ -140,10 +140,12 @@ impl Engine {
         let now = self.now();
         let (turn_id, message_id) = (TurnId::generate(self.ids()), MessageId::generate(self.ids()));
         let (session_id, opened_turn, prompt) = (id.clone(), turn_id.clone(), text.clone());
+        let node = self.inner.options.node_id.clone();
         let write = self.inner.store.write(move |tx| {
             let task_id = store::session::require(tx, &id)?.task_id;
             let task = store::task::lock(tx, &task_id)?;
             require_open(tx, &task)?;
+            crate::cleanup::waiting::require_here(tx, &node, &task_id)?;
             let session = store::session::require(tx, &id)?;
             let event = match session.state {
                 SessionState::Idle => TurnEvent::Begun,

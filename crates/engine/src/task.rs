@@ -127,13 +127,15 @@ impl Engine {
 
     /// Reads everything about one task but its conversations.
     pub async fn task(&self, id: TaskId) -> Result<TaskView, EngineError> {
+        let now = self.now();
         let read = self.inner.store.read(move |tx| {
             let found = store::task::find_item(tx, &id)?.filter(|item| item.task.trashed_at.is_none());
             let summary = found.ok_or_else(|| StoreError::NotFound { noun: "task", id: id.to_string() })?;
             let prompt = store::task::require(tx, &id)?.prompt;
             let environment = crate::environment::read_view(tx, &id)?;
             let sessions = crate::session::read_views(tx, &id)?;
-            let cleanup_jobs = store::cleanup::list(tx, Some(&id), None)?;
+            let mut cleanup_jobs = store::cleanup::list(tx, Some(&id), None)?;
+            crate::cleanup::waiting::say_who_is_waited_for(tx, &mut cleanup_jobs, now)?;
             let sub_tasks = family::open_sub_tasks(tx, &id)?;
             Ok::<_, EngineError>(TaskView { summary, prompt, environment, sessions, cleanup_jobs, sub_tasks })
         });
@@ -163,7 +165,7 @@ impl Engine {
             })
             .collect();
         let id = task_id.clone();
-        let start = request.start;
+        let (start, node) = (request.start, self.inner.options.node_id.clone());
         let write = self.inner.store.write(move |tx| {
             let place = place_of(tx, &request)?;
             // A workspace that is being deleted takes no new task.
@@ -202,6 +204,7 @@ impl Engine {
                 updated_at: now,
             };
             store::task::insert(tx, &task, &task_repositories)?;
+            store::task::set_start_node(tx, &task.id, &node)?;
             tx.emit(EventBody::TaskChanged { task_id: task.id }, now);
             Ok::<_, EngineError>(())
         });
@@ -246,10 +249,12 @@ impl Engine {
     /// Asks for the task's workspace and first session; does nothing twice.
     pub async fn start_task(&self, id: TaskId) -> Result<(), EngineError> {
         let now = self.now();
-        let task_id = id.clone();
+        let (task_id, node) = (id.clone(), self.inner.options.node_id.clone());
         let write = self.inner.store.write(move |tx| {
             let task = store::task::lock(tx, &id)?;
             crate::session::require_open(tx, &task)?;
+            crate::cleanup::waiting::require_here(tx, &node, &id)?;
+            store::task::set_start_node(tx, &id, &node)?;
             store::task::set_start_requested(tx, &id, true, now)?;
             store::task::update_state(tx, &id, TaskState::Scheduling, "", now)?;
             tx.emit(EventBody::TaskChanged { task_id: id }, now);

@@ -10,6 +10,7 @@ use freehold_domain::clock::Timestamp;
 use freehold_git::Remover;
 use freehold_store as store;
 
+use crate::cleanup::waiting::SIGN_OF_LIFE_MS;
 use crate::{Engine, EngineError};
 
 /// How long a claim lasts without a heartbeat, in milliseconds.
@@ -36,6 +37,7 @@ impl CleanupWorker {
     pub(crate) async fn run(self) {
         let shutdown = self.engine.inner.shutdown.clone();
         let (mut swept, mut closed): (Option<Timestamp>, Option<Timestamp>) = (None, None);
+        let mut seen = self.engine.now();
         while !shutdown.is_cancelled() {
             let now = self.engine.now();
             if swept.is_none_or(|swept| now.millis_since(swept) > SWEEP_MS) {
@@ -54,6 +56,10 @@ impl CleanupWorker {
             if let Err(error) = self.give_back_idle().await {
                 tracing::error!(%error, "idle worktrees could not be given back");
             }
+            if now.millis_since(seen) >= SIGN_OF_LIFE_MS {
+                seen = now;
+                self.give_sign_of_life().await;
+            }
             match self.claim().await {
                 Ok(Some(job)) => self.work(job).await,
                 Ok(None) => self.sleep().await,
@@ -70,6 +76,12 @@ impl CleanupWorker {
         while !self.engine.inner.shutdown.is_cancelled() && self.engine.give_back_idle(&self.remover).await? {
         }
         Ok(())
+    }
+
+    async fn give_sign_of_life(&self) {
+        if let Err(error) = self.engine.give_sign_of_life().await {
+            tracing::warn!(%error, "that this server runs could not be stored");
+        }
     }
 
     async fn claim(&self) -> Result<Option<CleanupJob>, EngineError> {
@@ -110,7 +122,7 @@ impl CleanupWorker {
                 .store
                 .write(move |tx| store::cleanup::heartbeat(tx, &id, fence, now, LEASE_MS));
             match beat.await {
-                Ok(true) => {}
+                Ok(true) => self.give_sign_of_life().await,
                 Ok(false) => tracing::warn!(job_id = %job.id, "another worker took over a cleanup job"),
                 Err(error) => tracing::warn!(job_id = %job.id, %error, "a heartbeat could not be stored"),
             }
@@ -119,7 +131,9 @@ impl CleanupWorker {
 
     async fn sleep(&self) {
         let now = self.engine.now();
-        let due = self.engine.inner.store.read(store::cleanup::next_due).await.ok().flatten();
+        let node = self.engine.inner.options.node_id.clone();
+        let read = self.engine.inner.store.read(move |tx| store::cleanup::next_due(tx, &node));
+        let due = read.await.ok().flatten();
         let pause = due.map_or(IDLE_MS, |due: Timestamp| due.millis_since(now).clamp(50, IDLE_MS));
         tokio::select! {
             () = self.engine.inner.cleanup_wake.notified() => {}

@@ -67,7 +67,8 @@ statements! {
     );
     LIST_PREPARED = select!("WHERE state = 'prepared' ORDER BY created_at, id");
     ACTIVATE =
-        "UPDATE task_resource_cleanup_jobs SET state = 'pending', updated_at = $1 WHERE id = $2";
+        "UPDATE task_resource_cleanup_jobs SET state = 'pending', lease_owner = '', lease_expires_at = NULL, \
+         updated_at = $1 WHERE id = $2";
     REQUEUE =
         "UPDATE task_resource_cleanup_jobs SET state = 'pending', attempts = 0, stakes = '[]', completed_at = NULL, \
          updated_at = $1 WHERE id = $2";
@@ -76,7 +77,8 @@ statements! {
          completed_at = $1, updated_at = $2 WHERE id = $3";
     NEXT_DUE =
         "SELECT MIN(CASE state WHEN 'running' THEN lease_expires_at WHEN 'retry_wait' THEN next_attempt_at \
-         ELSE created_at END) FROM task_resource_cleanup_jobs WHERE state IN ('pending', 'retry_wait', 'running')";
+         ELSE created_at END) FROM task_resource_cleanup_jobs \
+         WHERE node_id IN ('', $1) AND state IN ('pending', 'retry_wait', 'running')";
     SET_ACCEPTED = "UPDATE task_resource_cleanup_jobs SET accepted = $1, updated_at = $2 WHERE id = $3";
 }
 
@@ -316,9 +318,10 @@ pub fn list_prepared(tx: &mut Tx<'_>) -> Result<Vec<CleanupJob>, StoreError> {
     Ok(tx.rows(&LIST_PREPARED, params![], TABLE, read_or_tell)?.into_iter().flatten().collect())
 }
 
-/// When the next job is due, counting expiries of leases; a past instant when one is due already.
-pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
-    Ok(tx.row(&NEXT_DUE, params![], TABLE, |fields| fields.readable_instant())?.flatten())
+/// When the next job that a node can work on is due, counting expiries of leases; a past instant when one is due
+/// already.
+pub fn next_due(tx: &mut Tx<'_>, node: &NodeId) -> Result<Option<Timestamp>, StoreError> {
+    Ok(tx.row(&NEXT_DUE, params![node.as_str()], TABLE, |fields| fields.readable_instant())?.flatten())
 }
 
 /// Records what a person agreed to lose.

@@ -7,7 +7,7 @@ pub(crate) mod sweep;
 pub(crate) mod visitor;
 
 use freehold_domain::clock::Timestamp;
-use freehold_domain::id::{RepositoryId, StepId, TaskId};
+use freehold_domain::id::{NodeId, RepositoryId, StepId, TaskId};
 use freehold_domain::repository::TaskRepository;
 use freehold_domain::task::{Task, TaskState};
 
@@ -76,8 +76,10 @@ statements! {
     SET_CHECKOUT =
         "UPDATE task_repositories SET start_kind = 'existing_branch', checkout_branch = $1, updated_at = $2 \
          WHERE task_id = $3 AND repository_id = $4 AND start_kind IN ('', 'new_branch')";
+    SET_START_NODE = "UPDATE tasks SET start_node = $1 WHERE id = $2";
     START_REQUESTED =
-        "SELECT id FROM tasks WHERE start_requested = 1 AND archived_at IS NULL AND deleted_at IS NULL \
+        "SELECT id FROM tasks WHERE start_requested = 1 AND start_node IN ('', $1) \
+         AND archived_at IS NULL AND deleted_at IS NULL \
          ORDER BY created_at, id";
 }
 
@@ -286,9 +288,14 @@ pub fn set_checkout(
     tx.execute(&SET_CHECKOUT, params![branch, now, id.as_str(), repository.as_str()]).map(drop)
 }
 
+/// Records which server was asked to start a task; the others leave it alone.
+pub fn set_start_node(tx: &mut Tx<'_>, id: &TaskId, node: &NodeId) -> Result<(), StoreError> {
+    tx.change(&SET_START_NODE, params![node.as_str(), id.as_str()], NOUN, id.as_str())
+}
+
 /// Lists the open tasks whose first session was asked for and has not started, oldest first.
-pub fn ids_with_start_requested(tx: &mut Tx<'_>) -> Result<Vec<TaskId>, StoreError> {
-    tx.rows(&START_REQUESTED, params![], TABLE, |fields| fields.parse())
+pub fn ids_with_start_requested(tx: &mut Tx<'_>, node: &NodeId) -> Result<Vec<TaskId>, StoreError> {
+    tx.rows(&START_REQUESTED, params![node.as_str()], TABLE, |fields| fields.parse())
 }
 
 fn read(fields: &mut Fields<'_>) -> Result<Task, StoreError> {

@@ -4,10 +4,12 @@
 //! inventoried and changed together: before anything changes a person has heard of all that is at stake, and a
 //! crash leaves either all of them open or all of them closed, each with a job of its own.
 
-use freehold_domain::cleanup::{CleanupJob, CleanupTrigger, ResourceSnapshot, SnapshotWorktree, Stake};
+use freehold_domain::cleanup::{
+    CleanupJob, CleanupTrigger, Lease, ResourceSnapshot, SnapshotWorktree, Stake,
+};
 use freehold_domain::clock::Timestamp;
 use freehold_domain::event::EventBody;
-use freehold_domain::id::{CleanupJobId, StepId, TaskId, WorkflowId, WorkspaceId};
+use freehold_domain::id::{CleanupJobId, NodeId, StepId, TaskId, WorkflowId, WorkspaceId};
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
@@ -16,7 +18,7 @@ use super::borrowing::{
 };
 use super::reset::ResetStart;
 use super::target::{JobView, Looked, foreign_executor};
-use super::{CloseAction, CloseTask, prepared_job, take_inventory, tell};
+use super::{CloseAction, CloseTask, PREPARING_MS, elsewhere, prepared_job, take_inventory, tell};
 use crate::{Engine, EngineError};
 
 /// How often a scope may get more tasks between the look at them and their barriers.
@@ -205,14 +207,23 @@ impl Engine {
         Ok(read.await?)
     }
 
+    /// A doubt about a workspace that is on the file system of another server.
+    async fn unseen(&self, snapshot: &ResourceSnapshot) -> Result<Option<Stake>, EngineError> {
+        if let Some(foreign) = foreign_executor(snapshot) {
+            return Ok(Some(foreign));
+        }
+        let (here, snapshot) = (self.inner.options.node_id.clone(), snapshot.clone());
+        Ok(self.inner.store.read(move |tx| elsewhere(tx, &here, &snapshot)).await?)
+    }
+
     /// What would be sealed of a snapshot, and what a person must decide.
     async fn stakes_of_snapshot(
         &self,
         snapshot: &ResourceSnapshot,
         trigger: CleanupTrigger,
     ) -> Result<(Vec<Stake>, Vec<Stake>), EngineError> {
-        if let Some(foreign) = foreign_executor(snapshot) {
-            return Ok((Vec::new(), vec![foreign]));
+        if let Some(doubt) = self.unseen(snapshot).await? {
+            return Ok((Vec::new(), vec![doubt]));
         }
         let view = JobView { resources: snapshot, trigger, accepted: &[], is_claimed: false };
         let looked = self.assess(&view).await?;
@@ -322,7 +333,7 @@ impl Engine {
         scope: &Scope,
         members: Vec<Member>,
     ) -> Result<Option<Vec<CleanupJob>>, EngineError> {
-        let (scope, now) = (scope.clone(), self.now());
+        let (scope, now, here) = (scope.clone(), self.now(), self.inner.options.node_id.clone());
         let ids: Vec<CleanupJobId> = members.iter().map(|_| CleanupJobId::generate(self.ids())).collect();
         let write = self.inner.store.write(move |tx| {
             scope.hold(tx)?;
@@ -335,7 +346,7 @@ impl Engine {
             let mut jobs = Vec::new();
             for (member, id) in members.into_iter().zip(ids) {
                 let operation = operation.clone().unwrap_or_else(|| id.clone());
-                jobs.push(reserve_one(tx, &member, id, &operation, now)?);
+                jobs.push(reserve_one(tx, &member, id, &operation, &here, now)?);
             }
             Ok(Some(jobs))
         });
@@ -349,10 +360,10 @@ impl Engine {
         trigger: CleanupTrigger,
     ) -> Result<CleanupJob, EngineError> {
         let (member, now) = (Member { task_id: task_id.clone(), trigger }, self.now());
-        let id = CleanupJobId::generate(self.ids());
+        let (id, here) = (CleanupJobId::generate(self.ids()), self.inner.options.node_id.clone());
         let write = self.inner.store.write(move |tx| {
             store::task::lock(tx, &member.task_id)?;
-            reserve_one(tx, &member, id.clone(), &id, now)
+            reserve_one(tx, &member, id.clone(), &id, &here, now)
         });
         write.await
     }
@@ -422,6 +433,7 @@ fn reserve_one(
     member: &Member,
     id: CleanupJobId,
     operation: &CleanupJobId,
+    here: &NodeId,
     now: Timestamp,
 ) -> Result<CleanupJob, EngineError> {
     let Member { task_id, trigger } = member;
@@ -439,6 +451,7 @@ fn reserve_one(
     }
     let mut job = prepared_job(id, &task.id, &task.title, *trigger, now);
     job.operation_id = format!("{trigger}:{task_id}:{operation}");
+    job.lease = Some(Lease { owner: here.clone(), expires_at: now.plus_millis(PREPARING_MS) });
     let job = store::cleanup::insert_prepared(tx, &job)?;
     tell(tx, &job, now);
     Ok(job)

@@ -1,25 +1,27 @@
 //! Bringing a closed task back: its worktrees are restored from their seals, byte for byte.
 //!
-//! call off or await the cleanup job → look what is still there → plan (journal) → restore each → in one
-//! transaction the worktrees are the task's again and the task is open. An attempt that a crash cut short is
-//! finished by the next start. One that fails is abandoned: what it restored is given back through a cleanup job,
-//! the seals stay, and the task is as closed as it was.
+//! await the cleanup job, unless it can be called off → look what is still there → call it off and plan, in one
+//! transaction (journal) → restore each → in one transaction the worktrees are the task's again and the task is
+//! open. An attempt that a crash cut short is finished by the next start. One that fails is abandoned: what it
+//! restored is given back through a cleanup job, the seals stay, and the task is as closed as it was: what it still
+//! owned on disk gets a job anew.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use freehold_domain::cleanup::{CleanupJob, CleanupState, SnapshotWorktree};
+use freehold_domain::cleanup::{CleanupJob, CleanupState, CleanupTrigger, SnapshotWorktree};
 use freehold_domain::environment::{
     Creation, CreationState, EnvironmentRepo, EnvironmentRepoStatus, PlannedBranch, PlannedWorktree,
     TaskEnvironment, WorktreeOrigin,
 };
 use freehold_domain::event::EventBody;
-use freehold_domain::id::{CreationId, RepositoryId, TaskId};
+use freehold_domain::id::{CleanupJobId, CreationId, RepositoryId, TaskId};
 use freehold_domain::seal::WorkspaceSeal;
 use freehold_domain::task::Task;
 use freehold_git::{RestoreBranch, RestoreError, RestoreRequest, Restored};
 use freehold_store as store;
 use freehold_store::environment::RevivedRepo;
+use freehold_store::{StoreError, Tx};
 
 use super::reconcile::snapshot_of_plan;
 use crate::{Engine, EngineError};
@@ -75,11 +77,15 @@ impl Engine {
         let engine = self.clone();
         self.to_the_end("bringing a task back", async move {
             let _turn = engine.inner.launches.one_at_a_time(&task_id).await;
-            engine.settle_job_of(&task_id).await?;
-            let closed = engine.closed_task(&task_id).await?;
-            let creation = engine.plan_reopening(&closed, reopening).await?;
-            crate::failpoint!("engine.reopen.planned");
-            engine.carry_out_reopening(creation).await
+            loop {
+                let job = engine.settle_job_of(&task_id).await?;
+                let closed = engine.closed_task(&task_id).await?;
+                let creation = engine.plan_reopening(&closed, reopening).await?;
+                if engine.begin_reopening(&creation, job).await? {
+                    crate::failpoint!("engine.reopen.planned");
+                    return engine.carry_out_reopening(creation).await;
+                }
+            }
         })
         .await
     }
@@ -96,32 +102,33 @@ impl Engine {
         });
     }
 
-    /// Calls a job off that has not begun, and waits for one that has: a worktree is either there or sealed then.
-    async fn settle_job_of(&self, task_id: &TaskId) -> Result<(), EngineError> {
+    /// Waits for a job that has begun: a worktree is either there or sealed then. Gives the one that has not begun,
+    /// or that came to rest, and can be called off.
+    async fn settle_job_of(&self, task_id: &TaskId) -> Result<Option<CleanupJobId>, EngineError> {
         let began = self.now();
         let patience = i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX);
         loop {
             let (id, now) = (task_id.clone(), self.now());
             let is_late = now.millis_since(began) > patience;
-            let write = self.inner.store.write(move |tx| {
-                let task = store::task::lock(tx, &id)?;
+            let read = self.inner.store.read(move |tx| {
+                let task = store::task::require(tx, &id)?;
                 if task.is_open() {
                     return Err(EngineError::TaskOpen { task_id: id });
                 }
-                let Some(job) = store::cleanup::barrier_of(tx, &id)? else { return Ok(true) };
+                let Some(job) = hindrance(tx, &id)? else { return Ok(Some(None)) };
                 if may_be_called_off(&job) {
-                    store::cleanup::cancel(tx, &job.id, now)?;
-                    crate::cleanup::tell(tx, &job, now);
-                    return Ok(true);
+                    return Ok(Some(Some(job.id)));
                 }
-                if is_late || job.state == CleanupState::Prepared {
+                let waits_for_a_person =
+                    matches!(job.state, CleanupState::Prepared | CleanupState::NeedsDecision);
+                if is_late || waits_for_a_person {
                     let CleanupJob { id: job_id, task_id, trigger, .. } = job;
                     return Err(EngineError::Barrier { task_id, job_id, trigger });
                 }
-                Ok(false)
+                Ok(None)
             });
-            if write.await? {
-                return Ok(());
+            if let Some(settled) = read.await? {
+                return Ok(settled);
             }
             self.inner.cleanup_wake.notify_one();
             tokio::time::sleep(PAUSE).await;
@@ -149,7 +156,32 @@ impl Engine {
         read.await
     }
 
-    /// Chooses what is restored where, and writes it into the journal; restores nothing.
+    /// Calls the job off and writes the plan into the journal; false when the job went on meanwhile.
+    async fn begin_reopening(
+        &self,
+        creation: &Creation,
+        called_off: Option<CleanupJobId>,
+    ) -> Result<bool, EngineError> {
+        let (creation, now) = (creation.clone(), self.now());
+        let write = self.inner.store.write(move |tx| {
+            store::task::lock(tx, &creation.task_id)?;
+            let job = hindrance(tx, &creation.task_id)?;
+            if job.as_ref().map(|job| &job.id) != called_off.as_ref()
+                || job.as_ref().is_some_and(|job| !may_be_called_off(job))
+            {
+                return Ok(false);
+            }
+            if let Some(job) = job {
+                store::cleanup::cancel(tx, &job.id, now)?;
+                crate::cleanup::tell(tx, &job, now);
+            }
+            store::creation::insert(tx, &creation)?;
+            Ok::<_, EngineError>(true)
+        });
+        write.await
+    }
+
+    /// Chooses what is restored where; writes and restores nothing.
     async fn plan_reopening(&self, closed: &Closed, reopening: Reopening) -> Result<Creation, EngineError> {
         let id = CreationId::generate(self.ids());
         let new_name: String = id.as_str().chars().filter(char::is_ascii_alphanumeric).take(16).collect();
@@ -172,7 +204,7 @@ impl Engine {
             Place::Same | Place::Elsewhere => same_name.unwrap_or_default(),
         };
         let now = self.now();
-        let creation = Creation {
+        Ok(Creation {
             id,
             task_id: closed.task.id.clone(),
             node_id: self.inner.options.node_id.clone(),
@@ -181,10 +213,7 @@ impl Engine {
             worktrees,
             created_at: now,
             updated_at: now,
-        };
-        let stored = creation.clone();
-        self.inner.store.write(move |tx| store::creation::insert(tx, &stored)).await?;
-        Ok(creation)
+        })
     }
 
     async fn plan_restoration(
@@ -358,6 +387,7 @@ impl Engine {
                 };
                 let name = &creation.task_dir_name;
                 store::environment::set_place(tx, &environment.id, &place, name, now)?;
+                store::node::hold_environment(tx, &environment.id, &creation.node_id)?;
             }
             store::environment::revive(tx, &task_id, &revived, now)?;
             for (repository, branch) in &branches {
@@ -396,8 +426,26 @@ impl Engine {
     }
 }
 
+/// The unfinished job that forbids to bring a task back: its barrier, or one that gives back what an earlier attempt
+/// restored, at a place where it would be found again.
+fn hindrance(tx: &mut Tx<'_>, task_id: &TaskId) -> Result<Option<CleanupJob>, StoreError> {
+    if let Some(barrier) = store::cleanup::barrier_of(tx, task_id)? {
+        return Ok(Some(barrier));
+    }
+    let gives_back_restored = |job: &CleanupJob| {
+        let worktrees = job.resources().map(|resources| resources.worktrees.as_slice()).unwrap_or_default();
+        job.trigger == CleanupTrigger::FailedCreation
+            && !job.state.is_final()
+            && worktrees.iter().any(|worktree| worktree.origin.is_some())
+    };
+    Ok(store::cleanup::list(tx, Some(task_id), None)?.into_iter().find(gives_back_restored))
+}
+
 /// Whether a job has touched nothing yet, or came to rest with every worktree either there or sealed.
-const fn may_be_called_off(job: &CleanupJob) -> bool {
+fn may_be_called_off(job: &CleanupJob) -> bool {
+    if !job.trigger.is_barrier() {
+        return false;
+    }
     match job.state {
         CleanupState::Pending => job.attempts == 0,
         CleanupState::NeedsDecision => true,

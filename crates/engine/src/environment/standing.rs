@@ -71,10 +71,11 @@ impl Engine {
             deleted_at: None,
             origin: Some(origin_of(found)),
         };
-        let stored = environment.clone();
+        let (stored, node) = (environment.clone(), self.inner.options.node_id.clone());
         let write = self.inner.store.write(move |tx| {
             crate::task::require_no_visitor(tx, &wish.repository, &wish.start, &stored.task_id)?;
-            super::store_ready(tx, &stored, &[repo], None, now)
+            super::store_ready(tx, &stored, &[repo], None, now)?;
+            Ok::<_, EngineError>(store::node::hold_environment(tx, &stored.id, &node)?)
         });
         write.await?;
         Ok(environment)

@@ -14,10 +14,17 @@ use crate::{Engine, EngineError};
 
 /// Ends what agents of an earlier server of this node left behind, and marks their sessions as interrupted.
 pub(crate) async fn interrupt_orphaned_sessions(engine: &Engine) -> Result<(), EngineError> {
-    let read = engine
-        .inner
-        .store
-        .read(|tx| Ok::<_, StoreError>((store::agent::list_executions(tx)?, store::session::list_live(tx)?)));
+    let here = engine.inner.options.node_id.clone();
+    let read = engine.inner.store.read(move |tx| {
+        let mut live = Vec::new();
+        for session in store::session::list_live(tx)? {
+            // Whose workspace is on another server, that one looks after.
+            if store::node::of_task(tx, &session.task_id)?.is_none_or(|node| node == here) {
+                live.push(session);
+            }
+        }
+        Ok::<_, StoreError>((store::agent::list_executions(tx)?, live))
+    });
     let (executions, live) = read.await?;
     let node = &engine.inner.options.node_id;
     let (own, foreign): (Vec<Execution>, Vec<Execution>) =

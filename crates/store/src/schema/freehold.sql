@@ -110,6 +110,8 @@ CREATE TABLE tasks (
     is_ephemeral INTEGER NOT NULL DEFAULT 0,
     expires_at TIMESTAMP,
     step_entered_at TIMESTAMP,
+    -- The server that was asked to start it.
+    start_node TEXT NOT NULL DEFAULT '',
     archived_at TIMESTAMP,
     deleted_at TIMESTAMP,
     trashed_at TIMESTAMP,
@@ -164,6 +166,12 @@ CREATE TABLE task_environments (
 );
 CREATE UNIQUE INDEX uniq_task_environments_task_id ON task_environments (task_id);
 CREATE INDEX idx_task_environments_status ON task_environments (status);
+
+-- Which server's file system holds an environment; those that came from elsewhere have none.
+CREATE TABLE task_environment_nodes (
+    task_environment_id TEXT NOT NULL PRIMARY KEY REFERENCES task_environments (id) ON DELETE CASCADE,
+    node_id TEXT NOT NULL
+);
 
 CREATE TABLE task_environment_repos (
     id TEXT NOT NULL PRIMARY KEY,

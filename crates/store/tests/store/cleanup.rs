@@ -21,6 +21,10 @@ fn pending_job(fixture: &Fixture, name: &str) -> CleanupJob {
         .unwrap()
 }
 
+fn next_due(fixture: &Fixture) -> Option<freehold_domain::clock::Timestamp> {
+    fixture.read(|tx| cleanup::next_due(tx, &id("a")))
+}
+
 fn claim(fixture: &Fixture, node: &'static str) -> Option<CleanupJob> {
     let now = fixture.now();
     fixture.write(move |tx| cleanup::claim_next(tx, &id(node), now, 10_000)).unwrap()
@@ -39,7 +43,7 @@ fn a_job_is_prepared_inventoried_and_activated() {
         assert_eq!(same, job, "a repeated request is the same job");
         assert_eq!(fixture.read(cleanup::list_prepared), std::slice::from_ref(&job));
         assert_eq!(claim(fixture, "a"), None, "a prepared job cannot be claimed");
-        assert_eq!(fixture.read(cleanup::next_due), None);
+        assert_eq!(next_due(fixture), None);
 
         let snapshot = ResourceSnapshot { task_dir_name: "dir".to_owned(), ..ResourceSnapshot::default() };
         let (kept, now) = (snapshot.clone(), fixture.now());
@@ -52,7 +56,7 @@ fn a_job_is_prepared_inventoried_and_activated() {
         let found = fixture.read(|tx| cleanup::require(tx, &id("job")));
         let snapshot = Snapshot::Own(snapshot);
         assert_eq!(found, CleanupJob { state: CleanupState::Pending, snapshot, ..job });
-        assert_eq!(fixture.read(cleanup::next_due), Some(found.created_at));
+        assert_eq!(next_due(fixture), Some(found.created_at));
         let refused = fixture.write(move |tx| cleanup::activate(tx, &id("job"), now)).unwrap_err();
         assert_eq!(refused.to_string(), "cleanup job job is pending and cannot become pending");
     });
@@ -102,7 +106,7 @@ fn an_expired_lease_is_taken_over_and_the_stale_worker_refused() {
             first.lease,
             Some(Lease { owner: id("a"), expires_at: fixture.now().plus_millis(10_000) })
         );
-        assert_eq!(fixture.read(cleanup::next_due), Some(fixture.now().plus_millis(10_000)));
+        assert_eq!(next_due(fixture), Some(fixture.now().plus_millis(10_000)));
         fixture.clock.advance_ms(9_999);
         assert_eq!(claim(fixture, "b"), None, "the lease holds");
         let now = fixture.now();
@@ -138,7 +142,7 @@ fn a_failed_attempt_waits_for_its_retry() {
         let waiting = fixture.read(|tx| cleanup::require(tx, &id("job")));
         assert_eq!((waiting.state, waiting.next_attempt_at), (CleanupState::RetryWait, Some(at)));
         assert_eq!(waiting.last_error, "busy");
-        assert_eq!(fixture.read(cleanup::next_due), Some(at));
+        assert_eq!(next_due(fixture), Some(at));
         assert_eq!(claim(fixture, "a"), None);
         fixture.clock.advance_ms(1_000);
         let again = claim(fixture, "a").unwrap();

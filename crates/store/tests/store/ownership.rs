@@ -39,8 +39,9 @@ fn a_task_is_stored_and_changed() {
         expected.updated_at = later;
         assert_eq!(locked, expected);
         let step = fixture.steps[1].id.clone();
-        let (requested, next) = fixture
-            .read(move |tx| Ok((task::ids_with_start_requested(tx)?, task::next_position(tx, &step)?)));
+        let (requested, next) = fixture.read(move |tx| {
+            Ok((task::ids_with_start_requested(tx, &id("node"))?, task::next_position(tx, &step)?))
+        });
         assert_eq!((requested, next), (vec![expected.id], 8));
     });
 }
@@ -61,7 +62,7 @@ fn archive_and_deletion_are_marks_that_can_be_taken_back() {
             .unwrap();
         let deleted = fixture.read(|tx| task::require(tx, &id("task")));
         assert_eq!((deleted.archived_at, deleted.deleted_at), (None, Some(now)));
-        assert!(fixture.read(task::ids_with_start_requested).is_empty());
+        assert!(fixture.read(|tx| task::ids_with_start_requested(tx, &id("node"))).is_empty());
         fixture.write(move |tx| task::set_deleted(tx, &id("task"), None, now)).unwrap();
         assert!(fixture.read(|tx| task::require(tx, &id("task"))).is_open());
     });
