@@ -20,6 +20,8 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 const IDLE_MS: i64 = 5_000;
 /// How often tasks that close by themselves are looked for.
 const CLOSING_SWEEP_MS: i64 = 60 * 1_000;
+/// How long events of other servers may wait to be looked at.
+const LISTEN_PAUSE: Duration = Duration::from_millis(100);
 /// How often tasks in the trash and old seals are looked through.
 const SWEEP_MS: i64 = 10 * 60 * 1_000;
 
@@ -129,6 +131,20 @@ impl CleanupWorker {
         }
     }
 
+    /// Waits until something happened that another server may have handed over as a job; with SQLite there is none.
+    async fn job_of_another_server(&self) {
+        if self.engine.inner.store.engine() == store::Engine::Sqlite {
+            return std::future::pending().await;
+        }
+        let mut events = self.engine.inner.store.last_event();
+        events.mark_unchanged();
+        // Agents that talk make events without end; the queue need not be asked for each of them.
+        tokio::time::sleep(LISTEN_PAUSE).await;
+        if events.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+
     async fn sleep(&self) {
         let now = self.engine.now();
         let node = self.engine.inner.options.node_id.clone();
@@ -137,6 +153,7 @@ impl CleanupWorker {
         let pause = due.map_or(IDLE_MS, |due: Timestamp| due.millis_since(now).clamp(50, IDLE_MS));
         tokio::select! {
             () = self.engine.inner.cleanup_wake.notified() => {}
+            () = self.job_of_another_server() => {}
             () = self.engine.inner.shutdown.cancelled() => {}
             () = tokio::time::sleep(Duration::from_millis(pause.unsigned_abs())) => {}
         }

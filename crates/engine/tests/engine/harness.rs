@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use freehold_domain::cleanup::CleanupJob;
+use freehold_domain::clock::Clock;
 use freehold_domain::id::{NodeId, RepositoryId, SessionId, TaskId};
 use freehold_domain::session::SessionState;
 use freehold_engine::cleanup::{CloseAction, CloseTask};
@@ -88,7 +89,7 @@ pub(crate) fn on_sqlite(test: impl AsyncFn(&World)) {
 }
 
 /// The database is made and dropped outside of the runtime, because its client blocks.
-fn run(database: &TestDatabase, test: &impl AsyncFn(&World)) {
+pub(crate) fn run(database: &TestDatabase, test: &impl AsyncFn(&World)) {
     let world = World::new(database);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(test(&world));
@@ -105,10 +106,30 @@ pub(crate) async fn start_engine_with(
     url: &str,
     change: impl FnOnce(&mut EngineOptions),
 ) -> Engine {
+    start_engine_on(home, url, Git::open(&home.join("scratch")).unwrap(), change).await
+}
+
+/// As [`start_engine_with`], with a git program that the test prepared.
+pub(crate) async fn start_engine_on(
+    home: &Path,
+    url: &str,
+    git: Git,
+    change: impl FnOnce(&mut EngineOptions),
+) -> Engine {
+    start_engine_at(home, url, git, Arc::new(SystemClock), change).await
+}
+
+/// As [`start_engine_on`], with a clock of the test's.
+pub(crate) async fn start_engine_at(
+    home: &Path,
+    url: &str,
+    git: Git,
+    clock: Arc<dyn Clock>,
+    change: impl FnOnce(&mut EngineOptions),
+) -> Engine {
     let url = DatabaseUrl::parse(url).unwrap();
     let store = tokio::task::spawn_blocking(move || Store::open(&url, StoreOptions::default()));
     let store = store.await.unwrap().unwrap();
-    let git = Git::open(&home.join("scratch")).unwrap();
     let mut options = EngineOptions {
         node_id: NodeId::new("test-node").unwrap(),
         hostname: "test".into(),
@@ -120,7 +141,7 @@ pub(crate) async fn start_engine_with(
         idle_per_repository: 0,
     };
     change(&mut options);
-    Engine::start(store, git, Arc::new(SystemClock), Arc::new(RandomIds), options).await.unwrap()
+    Engine::start(store, git, clock, Arc::new(RandomIds), options).await.unwrap()
 }
 
 /// The example binary of the agent crate, which Cargo builds beside the tests.

@@ -2,11 +2,13 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::needless_pass_by_value,
     reason = "a test that cannot go on fails and says where; scenes are closures, given away"
 )]
 
 mod borrowing;
+mod capability;
 mod closing;
 mod crash;
 mod creation;
@@ -19,5 +21,7 @@ mod preparation;
 mod reopening;
 mod reset;
 mod session;
+mod spy;
 mod starts;
 mod sweep;
+mod two_servers;
