@@ -61,6 +61,29 @@ fn files_are_brought_to_a_commit_that_came_later() {
     assert_alike(&look_at(&world, &plan.path, "freehold/a"), &look_at(&world, &fresh, "fresh/a"));
 }
 
+#[test]
+fn large_files_stay_pointers_in_an_idle_worktree_and_at_a_commit_that_came_later() {
+    let world = World::new();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n";
+    world.repo.write(".gitattributes", "*.bin filter=lfs -text\n");
+    world.repo.write("one.bin", pointer);
+    world.repo.commit("A large file");
+    let log = world.repo.home().join("smudged");
+    let smudge = format!("sh -c 'echo run >> {}; echo whole'", log.display());
+    world.repo.git(&["config", "filter.lfs.smudge", &smudge]);
+    world.repo.git(&["config", "filter.lfs.clean", "cat"]);
+    world.repo.git(&["config", "filter.lfs.required", "true"]);
+    let idle = prepare(&world, "one", &world.head());
+    world.repo.write("two.bin", pointer);
+    world.repo.commit("Another");
+    let plan = world.plan("a");
+    must_take(&world, &idle, &plan);
+    for name in ["one.bin", "two.bin"] {
+        assert_eq!(std::fs::read_to_string(plan.path.join(name)).unwrap(), pointer, "{name}");
+    }
+    assert!(!log.exists(), "nothing is fetched");
+}
+
 /// Disturbs an idle worktree; it is not used, and everything stays as the disturbance left it.
 fn is_left_alone(what: &str, disturb: impl FnOnce(&World, &IdleWorktree)) {
     let world = World::new();
