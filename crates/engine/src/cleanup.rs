@@ -19,7 +19,7 @@ mod target;
 pub(crate) mod waiting;
 
 use freehold_domain::cleanup::{
-    CleanupJob, CleanupState, CleanupTrigger, Lease, ResourceSnapshot, Snapshot, SnapshotWorktree, Stake,
+    CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, Snapshot, SnapshotWorktree, Stake,
 };
 use freehold_domain::clock::Timestamp;
 use freehold_domain::environment::{EnvironmentRepoStatus, TaskEnvironment, WorkspaceKind};

@@ -24,9 +24,7 @@ use freehold_domain::environment::{
     PlannedWorktree, TaskEnvironment, WorkspaceKind, WorktreeOrigin,
 };
 use freehold_domain::event::EventBody;
-use freehold_domain::id::{
-    CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, TaskId,
-};
+use freehold_domain::id::{CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, ExecutorId, TaskId};
 use freehold_domain::preparation::{PortBlock, Preparation, Setup};
 use freehold_domain::repository::{Repository, TaskRepository, WorkStart};
 use freehold_domain::task::Task;

@@ -141,7 +141,7 @@ impl CleanupWorker {
         // Agents that talk make events without end; the queue need not be asked for each of them.
         tokio::time::sleep(LISTEN_PAUSE).await;
         if events.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

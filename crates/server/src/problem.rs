@@ -20,7 +20,8 @@ const MAX_EXPLANATION_BYTES: usize = 16 * 1024;
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
-    body: ErrorBody,
+    /// Boxed, so that what may fail carries little when it does not.
+    body: Box<ErrorBody>,
 }
 
 /// An answer with a code and a sentence.
@@ -34,7 +35,7 @@ pub(crate) fn problem(status: StatusCode, code: &str, message: impl Into<String>
         offer: None,
         tasks: Vec::new(),
     };
-    Problem { status, body }
+    Problem { status, body: Box::new(body) }
 }
 
 impl Problem {

@@ -11,6 +11,7 @@ use freehold_domain::environment::{
 use freehold_domain::id::{EnvironmentId, EnvironmentRepoId, TaskId};
 use freehold_domain::repository::{Repository, WorkStart};
 use freehold_git::StandingCheckout;
+use freehold_store as store;
 
 use crate::{Engine, EngineError};
 

@@ -175,7 +175,7 @@ async fn child() {
     let _failpoints = fail::FailScenario::setup();
     let home = PathBuf::from(variable("FREEHOLD_CRASH_HOME"));
     let engine = start_engine_with(&home, &variable("FREEHOLD_CRASH_DATABASE"), |options| {
-        options.idle_per_repository = 1
+        options.idle_per_repository = 1;
     })
     .await;
     let repository = engine.repositories().await.unwrap()[0].id.clone();

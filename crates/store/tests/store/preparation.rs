@@ -44,7 +44,7 @@ fn of_many_workspaces_that_take_one_block_at_once_one_gets_it() {
         assert_eq!(reserved.iter().filter(|is_reserved| **is_reserved).count(), 1, "{reserved:?}");
         let winner = environments[reserved.iter().position(|it| *it).unwrap()].clone();
         let expected = block(&winner, "node", 20_000);
-        assert_eq!(fixture.read(|tx| port_block::list(tx, &id("node"))), [expected.clone()]);
+        assert_eq!(fixture.read(|tx| port_block::list(tx, &id("node"))), std::slice::from_ref(&expected));
         // The same ports of another machine are others; a second block for one workspace is none.
         let other = environments.iter().find(|it| it.id != winner.id).unwrap();
         let (elsewhere, second) = (block(other, "far", 20_000), block(&winner, "node", 20_010));
