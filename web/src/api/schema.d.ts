@@ -331,6 +331,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/steps/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Sets when tasks that stand in a column are archived by themselves; answers with the workspaces as they are then. */
+        patch: operations["update_step"];
+        trace?: never;
+    };
     "/api/v1/tasks": {
         parameters: {
             query?: never;
@@ -425,6 +442,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/closed-with": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the sub-tasks that were closed by the same request as the task and are closed still. */
+        get: operations["list_closed_with"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{id}/diff": {
         parameters: {
             query?: never;
@@ -456,6 +490,23 @@ export interface paths {
          *     there. What took its place or moved its branch is never overwritten (`path_taken`, `branch_moved` and others).
          */
         post: operations["reopen_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/{id}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a task a fresh workspace: the one before is sealed and given back, its sessions are stopped and kept. */
+        post: operations["reset_workspace"];
         delete?: never;
         options?: never;
         head?: never;
@@ -530,6 +581,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{id}/transfer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a task's workspace to another task of the same workspace that has none of its own. */
+        post: operations["transfer_workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/trash": {
         parameters: {
             query?: never;
@@ -539,6 +607,23 @@ export interface paths {
         };
         /** Lists the deleted tasks, the newest first. */
         get: operations["list_trash"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/trash/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the deleted workspaces whose tasks are in the trash. */
+        get: operations["list_deleted_workspaces"];
         put?: never;
         post?: never;
         delete?: never;
@@ -565,6 +650,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workflows/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Deletes a board. Its tasks move to another board of the workspace; the open ones are closed when asked for. */
+        delete: operations["delete_workflow"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/workspaces": {
         parameters: {
             query?: never;
@@ -577,6 +679,26 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Deletes a workspace whose name was typed: all its tasks are sealed and come into the trash, each through a job of
+         *     its own. The workspace goes for good with the last of them.
+         */
+        delete: operations["delete_workspace"];
         options?: never;
         head?: never;
         patch?: never;
@@ -670,6 +792,8 @@ export interface components {
             last_error: string;
             /** @description When it is tried next. */
             next_attempt_at?: string | null;
+            /** @description The request that made it; the jobs of one request share it. */
+            operation?: string;
             /** @description What a person must decide; empty unless it waits for that. */
             stakes: components["schemas"]["Stake"][];
             /** @description `prepared`, `pending`, `running`, `retry_wait`, `needs_decision`, `succeeded`, `failed` or `cancelled`. */
@@ -687,8 +811,12 @@ export interface components {
         };
         /** @description What closing a task would give back and what stands in the way; nothing is changed by asking. */
         CloseReport: {
+            /** @description The open tasks that work in its workspace without owning it. */
+            borrowers?: components["schemas"]["TaskRef"][];
             /** @description The branches that stay. */
             branches_kept: string[];
+            /** @description Who of them would own the workspace from then on. */
+            heir_id?: string | null;
             /** @description Whether the workspace is a person's own and stays as it is. */
             keeps_workspace?: boolean;
             /**
@@ -702,8 +830,17 @@ export interface components {
             sealed: components["schemas"]["Stake"][];
             /** @description What a seal does not hold; when not empty, the cleanup waits for a decision and removes nothing. */
             stakes: components["schemas"]["Stake"][];
+            /** @description Its open sub-tasks, and theirs. */
+            sub_tasks?: components["schemas"]["TaskRef"][];
             /** @description The workspace; empty when none was made. */
             workspace_path: string;
+        };
+        /** @description A deleted workspace whose tasks are in the trash. */
+        DeletedWorkspace: {
+            /** @description Its id. */
+            id: string;
+            /** @description Its name. */
+            name: string;
         };
         /** @description The task's workspace. */
         Environment: {
@@ -714,6 +851,8 @@ export interface components {
              *     or another program's word.
              */
             kind: string;
+            /** @description The task that owns it; another one, where it is borrowed. */
+            owner_id?: string;
             ports?: components["schemas"]["PortBlock"] | null;
             /** @description Its repositories, in order. */
             repositories: components["schemas"]["EnvironmentRepo"][];
@@ -761,6 +900,8 @@ export interface components {
             stakes?: components["schemas"]["Stake"][];
             /** @description The id, path or name that the error is about; may be empty. */
             subject?: string;
+            /** @description The tasks that stand in the way, where that is the reason. */
+            tasks?: components["schemas"]["TaskRef"][];
         };
         /** @description What changed. */
         EventBody: {
@@ -1007,10 +1148,22 @@ export interface components {
         NewTask: {
             /** @description The agent; by default the built-in demo agent. */
             agent_profile_id?: string | null;
+            /** @description The task in whose workspace it works; by default it gets one of its own. */
+            borrow_from?: string | null;
+            /**
+             * Format: int64
+             * @description Makes it a quick chat, which goes to the trash after so many milliseconds.
+             */
+            expires_in_ms?: number | null;
+            /** @description The task that it is a part of. */
+            parent_id?: string | null;
             /** @description What the agent is asked to do; the first prompt of the first session. */
             prompt?: string;
-            /** @description The repositories to work on, at least one; none for a scratch folder. */
-            repositories: components["schemas"]["NewTaskRepository"][];
+            /**
+             * @description The repositories to work on, at least one; none for a scratch folder. By default those of the task it borrows
+             *     from or is a part of.
+             */
+            repositories?: components["schemas"]["NewTaskRepository"][];
             /** @description Whether to make the workspace and start a session at once. */
             start?: boolean;
             /** @description The column; by default the board's start. */
@@ -1152,6 +1305,8 @@ export interface components {
             branch?: string | null;
             /** @description `same` (by default) or `elsewhere`, where something else came to the place. */
             place?: string | null;
+            /** @description Whether the tasks that were closed with it come back too. */
+            sub_tasks?: boolean;
         };
         /** @description A registered repository. */
         Repository: {
@@ -1237,6 +1392,15 @@ export interface components {
             submodules: string;
             /** @description What `sh` runs before a worktree is given back; empty for nothing. */
             teardown_script: string;
+        };
+        /** @description Asks for a fresh workspace; the one before is sealed and given back. */
+        ResetWorkspace: {
+            /** @description `transfer` (by default): a task that works in it owns it from then on. `refuse`: it is not reset then. */
+            borrowers?: string | null;
+            /** @description Whether work that exists nowhere else may be sealed and taken off the disk. */
+            seal?: boolean;
+            /** @description `same_base` (by default): the commit at which the one before started. `base_branch`: what that branch is now. */
+            start?: string | null;
         };
         /** @description A restorable copy of a worktree. */
         Seal: {
@@ -1386,6 +1550,13 @@ export interface components {
         };
         /** @description A column of a board. */
         Step: {
+            /**
+             * Format: int64
+             * @description How long a task stands here before it is archived by itself, in milliseconds; none: it is not.
+             */
+            auto_archive_after_ms?: number | null;
+            /** @description Whether a task with work that exists nowhere else is sealed then; otherwise it stays. */
+            auto_archive_seals?: boolean;
             /** @description Its id. */
             id: string;
             /** @description Whether new tasks start here. */
@@ -1410,8 +1581,14 @@ export interface components {
             deleted_at?: string | null;
             /** @description The state of its environment, when it has one: `creating`, `ready`, `stopped` or `failed`. */
             environment_status?: string | null;
+            /** @description When a quick chat is closed by itself. */
+            expires_at?: string | null;
             /** @description Its id. */
             id: string;
+            /** @description Whether it is a quick chat, which goes to the trash when it is closed. */
+            is_quick?: boolean;
+            /** @description The open task that it is a part of. */
+            parent_id?: string | null;
             /**
              * Format: int64
              * @description Its place within the column, ascending.
@@ -1450,6 +1627,8 @@ export interface components {
             prompt: string;
             /** @description Its sessions, oldest first. */
             sessions: components["schemas"]["Session"][];
+            /** @description Its open sub-tasks, and theirs. */
+            sub_tasks?: components["schemas"]["TaskRef"][];
             /** @description The task. */
             task: components["schemas"]["TaskCard"];
         };
@@ -1459,6 +1638,13 @@ export interface components {
             items: components["schemas"]["TaskCard"][];
             /** @description Where the next page begins; none on the last. */
             next_cursor?: string | null;
+        };
+        /** @description A task as other answers name it. */
+        TaskRef: {
+            /** @description Its id. */
+            id: string;
+            /** @description Its title. */
+            title: string;
         };
         /** @description The metadata of a `tool_call` message. */
         ToolCall: {
@@ -1485,6 +1671,11 @@ export interface components {
             old_text?: string | null;
             /** @description The absolute path. */
             path: string;
+        };
+        /** @description Gives a workspace to another task. */
+        TransferWorkspace: {
+            /** @description The task that owns it from then on; it has none of its own. */
+            to: string;
         };
         /** @description A deleted task that can be brought back. */
         TrashedTask: {
@@ -1519,6 +1710,16 @@ export interface components {
             submodules?: string | null;
             /** @description The tear-down script; empty for none. */
             teardown_script?: string | null;
+        };
+        /** @description Changes a column. */
+        UpdateStep: {
+            /**
+             * Format: int64
+             * @description How long a task stands here before it is archived by itself, in milliseconds; none ends it.
+             */
+            auto_archive_after_ms?: number | null;
+            /** @description Whether a task with work that exists nowhere else is sealed then; otherwise it stays. */
+            auto_archive_seals?: boolean;
         };
         /** @description Changes a task; what is absent stays. */
         UpdateTask: {
@@ -2692,6 +2893,65 @@ export interface operations {
             };
         };
     };
+    update_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the column */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateStep"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"][];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     list_tasks: {
         parameters: {
             query?: {
@@ -2868,6 +3128,13 @@ export interface operations {
                  *     consent a task with such work is refused with what it is.
                  */
                 seal?: boolean;
+                /** @description Whether its sub-tasks, and theirs, are closed with it; by default they stay open and stand by themselves. */
+                sub_tasks?: boolean;
+                /**
+                 * @description What becomes of a workspace that other open tasks work in. `transfer` (by default): the oldest of them that
+                 *     has none of its own owns it from then on. `refuse`: the task is not closed.
+                 */
+                borrowers?: string;
             };
             header?: never;
             path: {
@@ -2988,6 +3255,13 @@ export interface operations {
                  *     consent a task with such work is refused with what it is.
                  */
                 seal?: boolean;
+                /** @description Whether its sub-tasks, and theirs, are closed with it; by default they stay open and stand by themselves. */
+                sub_tasks?: boolean;
+                /**
+                 * @description What becomes of a workspace that other open tasks work in. `transfer` (by default): the oldest of them that
+                 *     has none of its own owns it from then on. `refuse`: the task is not closed.
+                 */
+                borrowers?: string;
             };
             header?: never;
             path: {
@@ -3154,6 +3428,53 @@ export interface operations {
             };
         };
     };
+    list_closed_with: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskRef"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     read_diff: {
         parameters: {
             query: {
@@ -3244,6 +3565,73 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    reset_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResetWorkspace"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupJob"];
                 };
             };
             400: {
@@ -3521,6 +3909,73 @@ export interface operations {
             };
         };
     };
+    transfer_workspace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the task that owns it */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TransferWorkspace"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     list_trash: {
         parameters: {
             query?: {
@@ -3550,6 +4005,42 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_deleted_workspaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedWorkspace"][];
+                };
+            };
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3670,6 +4161,76 @@ export interface operations {
             };
         };
     };
+    delete_workflow: {
+        parameters: {
+            query?: {
+                /** @description The board to which its tasks move; by default the first other one of the workspace. */
+                to?: string;
+                /** @description `archive` or `delete`: closes its open tasks; by default they stay open. */
+                close?: string;
+                /** @description Whether work that exists nowhere else may be sealed and taken off the disk; false by default. */
+                seal?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description the board */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupJob"][];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     list_workspaces: {
         parameters: {
             query?: never;
@@ -3688,6 +4249,74 @@ export interface operations {
                 };
             };
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_workspace: {
+        parameters: {
+            query: {
+                /** @description The workspace's name, typed by a person. */
+                confirm: string;
+                /** @description Whether work that exists nowhere else may be sealed and taken off the disk; false by default. */
+                seal?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description the workspace */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupJob"][];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
