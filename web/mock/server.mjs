@@ -134,6 +134,10 @@ function route(world, method, [noun, id, verb, extra], body, query) {
         { items: world.messages.get(id) ?? [], has_older: false, last_event: world.events.length },
       ];
   }
+  if (noun === "trash") return routeTrash(world, method, id);
+  if (noun === "seals") {
+    return [200, { path: query.get("path"), old_path: null, patch: PATCH, binary: false, too_large: false }];
+  }
   if (noun === "tasks") return routeTask(world, method, id, verb, body, query);
   if (noun === "sessions") return routeSession(world, method, id, verb, extra, body);
   return null;
@@ -144,7 +148,7 @@ function routeTask(world, method, id, verb, body, query) {
     const archived = query.get("archived") === "true";
     const items = world.tasks
       .map(({ task }) => task)
-      .filter((task) => (!task.deleted_at || task.cleanup_state) && (task.archived_at !== null) === archived);
+      .filter((task) => !task.deleted_at && (task.archived_at !== null) === archived);
     return [200, { items, next_cursor: null }];
   }
   if (!id) return [201, world.addTask(body)];
@@ -159,6 +163,10 @@ function routeTask(world, method, id, verb, body, query) {
       return [202, world.close(detail, "delete")];
     case "POST archive":
       return [202, world.close(detail, "archive")];
+    case "POST reopen":
+      return [200, world.reopen(detail)];
+    case "GET seals":
+      return [200, world.sealsOf(detail).map((seal) => ({ seal, ...sealedFiles(detail) }))];
     case "POST start":
       world.start(detail);
       return [202, detail];
@@ -178,11 +186,26 @@ function routeTask(world, method, id, verb, body, query) {
           live_sessions: detail.sessions.length,
           workspace_path: detail.environment?.workspace_path ?? "",
           branches_kept: detail.environment ? [detail.environment.repositories[0].worktree_branch] : [],
-          stakes: stakesOf(detail),
+          sealed: stakesOf(detail),
+          stakes: [],
+          restorable_until:
+            query.get("action") === "delete" ? new Date(Date.now() + 30 * 86_400_000).toISOString() : null,
         },
       ];
   }
   return null;
+}
+
+function routeTrash(world, method, id) {
+  if (method === "GET" && !id) return [200, world.trash()];
+  const detail = world.tasks.find(({ task }) => task.id === id && task.deleted_at);
+  if (!detail) return null;
+  if (method === "GET") return [200, world.trash().find(({ task }) => task.id === id)];
+  return [202, world.purge(detail)];
+}
+
+function sealedFiles(detail) {
+  return { files: changes(detail)[0]?.files ?? [], error_message: "" };
 }
 
 function patch(world, detail, body) {
@@ -233,6 +256,12 @@ function decide(world, id, decision) {
   const job = world.jobs.find((one) => one.id === id);
   if (decision === "retry") return [200, job];
   const detail = world.tasks.find(({ task }) => task.id === job.task_id);
+  if (decision === "discard") {
+    Object.assign(job, { state: "succeeded", stakes: [], discard_phrase: null });
+    world.change(detail, { cleanup_state: null });
+    world.emit({ type: "cleanup_job_changed", task_id: job.task_id, job_id: id });
+    return [200, job];
+  }
   Object.assign(job, { state: "cancelled", stakes: [] });
   world.change(detail, { cleanup_state: null, archived_at: null, deleted_at: null });
   world.emit({ type: "cleanup_job_changed", task_id: job.task_id, job_id: id });

@@ -262,30 +262,80 @@ export class World {
     this.setSession(detail, session, "IDLE");
   }
 
-  close(detail, action) {
-    const stakes = stakesOf(detail);
+  addJob(detail, trigger) {
     const job = {
       id: this.id("job"),
       task_id: detail.task.id,
       task_title: detail.task.title,
-      trigger: action,
-      state: stakes.length > 0 ? "needs_decision" : "succeeded",
+      trigger,
+      state: "succeeded",
       attempts: 1,
       next_attempt_at: null,
       last_error: "",
-      stakes,
+      stakes: [],
+      discard_phrase: null,
       is_foreign: false,
       worktree_paths: detail.environment ? [detail.environment.repositories[0].worktree_path] : [],
       created_at: now(),
       updated_at: now(),
-      completed_at: null,
+      completed_at: now(),
     };
     this.jobs.unshift(job);
     detail.cleanup_jobs.unshift(job);
-    const closed = action === "archive" ? { archived_at: now() } : { deleted_at: now() };
-    this.change(detail, { ...closed, cleanup_state: stakes.length > 0 ? "needs_decision" : null });
     this.emit({ type: "cleanup_job_changed", task_id: detail.task.id, job_id: job.id });
     return job;
+  }
+
+  close(detail, action) {
+    this.change(detail, action === "archive" ? { archived_at: now() } : { deleted_at: now() });
+    return this.addJob(detail, action);
+  }
+
+  /** A cleanup that waits for a person, as a repository inside the workspace makes it. */
+  wait(detail) {
+    const job = this.close(detail, "archive");
+    const [worktree_path] = job.worktree_paths;
+    const inner = { kind: "nested_repository", worktree_path, items: ["vendor/inner"], total: 1, detail: "" };
+    Object.assign(job, { state: "needs_decision", stakes: [inner], discard_phrase: "discard 1" });
+    this.change(detail, { cleanup_state: "needs_decision" });
+  }
+
+  reopen(detail) {
+    this.change(detail, { archived_at: null, deleted_at: null, cleanup_state: null });
+    return detail;
+  }
+
+  purge(detail) {
+    this.tasks = this.tasks.filter((one) => one !== detail);
+    this.emit({ type: "task_deleted", task_id: detail.task.id });
+    return this.addJob(detail, "trash_purge");
+  }
+
+  trash() {
+    const deleted = this.tasks.filter(({ task }) => task.deleted_at);
+    return deleted.map((detail) => ({
+      task: detail.task,
+      trashed_at: detail.task.deleted_at,
+      expires_at: new Date(Date.parse(detail.task.deleted_at) + 30 * 86_400_000).toISOString(),
+      size_bytes: 4_210_000,
+      seals: this.sealsOf(detail),
+    }));
+  }
+
+  sealsOf(detail) {
+    return (detail.environment?.repositories ?? []).map((repository) => ({
+      id: `seal-${detail.task.id}`,
+      job_id: detail.cleanup_jobs[0]?.id ?? "",
+      environment_repo_id: repository.id,
+      repository_id: repository.repository_id,
+      repository_path: `/home/me/code/${repository.repository_name}`,
+      worktree_path: repository.worktree_path,
+      branch: repository.worktree_branch,
+      file_count: 214,
+      size_bytes: 4_210_000,
+      left_out: [{ path: "node_modules", size_bytes: 81_000_000, reason: "disposable" }],
+      created_at: now(),
+    }));
   }
 
   furnish() {
@@ -323,10 +373,16 @@ export class World {
     });
     this.makeEnvironment(done);
     this.close(done, "archive");
+    const [waits, gone] = ["Vendor the parser of the bank", "Try another colour for the charts"].map(
+      (title) => this.addTask({ title, prompt: title, repositories: on(orchard), step_id: "step-3" }),
+    );
+    for (const detail of [waits, gone]) this.makeEnvironment(detail);
+    this.wait(waits);
+    this.close(gone, "delete");
   }
 }
 
-/** What would be lost: the same for every task that has a workspace and a word about it in its title. */
+/** What exists nowhere else: the same for every task that has a workspace and a word about it in its title. */
 export function stakesOf(detail) {
   if (!detail.environment || !/cache|drop/i.test(detail.task.title)) return [];
   const worktree_path = detail.environment.repositories[0].worktree_path;

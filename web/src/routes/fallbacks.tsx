@@ -6,7 +6,7 @@ import { EmptyState, ErrorNotice } from "~/ui/feedback";
 export function NotFound() {
   const { t } = useTranslation();
   return (
-    <EmptyState title={t("common:notFound.title")}>
+    <EmptyState wholePage title={t("common:notFound.title")}>
       <Link to="/" className="text-accent underline">
         {t("common:notFound.back")}
       </Link>

@@ -28,13 +28,16 @@ interface EmptyStateProps {
   title: string;
   children?: ReactNode;
   action?: ReactNode;
+  /** Whether it is all that the page shows. */
+  wholePage?: boolean;
 }
 
-export function EmptyState({ icon, title, children, action }: EmptyStateProps) {
+export function EmptyState({ icon, title, children, action, wholePage }: EmptyStateProps) {
+  const Heading = wholePage ? "h1" : "h2";
   return (
     <div className="mx-auto flex max-w-md flex-col items-center gap-2 px-4 py-10 text-center">
       {icon && <span className="text-muted">{icon}</span>}
-      <h2 className="text-[1.1em] font-semibold">{title}</h2>
+      <Heading className="text-[1.1em] font-semibold">{title}</Heading>
       {children && <div className="text-muted">{children}</div>}
       {action && <div className="mt-2">{action}</div>}
     </div>

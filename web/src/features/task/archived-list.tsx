@@ -36,11 +36,11 @@ function ArchivedItem({ task }: { task: TaskCard }) {
   const { t } = useTranslation();
   const [asking, setAsking] = useState(false);
   return (
-    <li className="flex items-center gap-2 pr-2 hover:bg-sunken">
+    <li className="flex flex-wrap items-center gap-2 pr-2 hover:bg-sunken max-md:pb-2 max-md:pl-2">
       <Link
         to="/tasks/$taskId"
         params={{ taskId: task.id }}
-        className="flex min-h-10 min-w-0 grow flex-wrap items-center gap-x-3 px-3 py-1.5 max-md:min-h-13"
+        className="flex min-h-10 min-w-0 grow basis-56 flex-wrap items-center gap-x-3 px-3 py-1.5 max-md:min-h-13"
       >
         <span className="min-w-0 truncate font-medium">{task.title}</span>
         <span className="text-muted">{task.repositories.join(", ")}</span>
@@ -56,6 +56,7 @@ function ArchivedItem({ task }: { task: TaskCard }) {
         )}
       </Link>
       <Button
+        className="max-md:grow"
         aria-label={t("trash:back.openNamed", { title: task.title })}
         icon={<Undo2 size={14} aria-hidden />}
         onClick={() => setAsking(true)}

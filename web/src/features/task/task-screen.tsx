@@ -34,7 +34,7 @@ export function TaskScreen(props: TaskScreenProps) {
   const query = useQuery(taskQuery(props.taskId));
   if (query.error instanceof ApiError && query.error.status === 404) {
     return (
-      <EmptyState title={t("task:gone.title")}>
+      <EmptyState wholePage title={t("task:gone.title")}>
         <p>
           <Link to="/trash" className="text-accent underline max-md:inline-block max-md:py-3">
             {t("task:gone.trash")}
