@@ -28,6 +28,7 @@ export type Stake = Schemas["Stake"];
 export type Step = Schemas["Step"];
 export type TaskCard = Schemas["TaskCard"];
 export type TaskDetail = Schemas["TaskDetail"];
+export type TaskRef = Schemas["TaskRef"];
 export type TaskPage = Schemas["TaskPage"];
 export type ToolCall = Schemas["ToolCall"];
 export type ToolDiff = Schemas["ToolDiff"];

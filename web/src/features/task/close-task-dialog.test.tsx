@@ -21,13 +21,13 @@ const ACTIONS = [
     action: "archive",
     item: "Archive task…",
     confirm: "Archive task",
-    request: "POST /tasks/task-1/archive?seal=true",
+    request: "POST /tasks/task-1/archive?seal=true&sub_tasks=false",
   },
   {
     action: "delete",
     item: "Delete task…",
     confirm: "Delete task",
-    request: "DELETE /tasks/task-1?seal=true",
+    request: "DELETE /tasks/task-1?seal=true&sub_tasks=false",
   },
 ] as const;
 
@@ -171,6 +171,34 @@ describe.each(CASES)("$action on the $surface", ({ surface, action, item, confir
   test("a task without a workspace concerns no file", async () => {
     const { dialog } = await open(aReport({ workspace_path: "", branches_kept: [] }));
     expect(await within(dialog).findByText("The task has no workspace; no file is concerned.")).toBeVisible();
+  });
+
+  test("sub-tasks stay open unless they are included", async () => {
+    const sub_tasks = [{ id: "task-2", title: "Test the parser" }];
+    const included = request.replace("sub_tasks=false", "sub_tasks=true");
+    const report = aReport({ sub_tasks });
+    const { dialog, user, asked, confirmButton } = await open(report, { [included]: { id: "job-1" } });
+    expect(await within(dialog).findByText("Test the parser")).toBeVisible();
+    expect(dialog).toHaveTextContent("They stay open and stand by themselves.");
+    await expectAccessible(dialog);
+    const word = action === "archive" ? "Archive" : "Delete";
+    await user.click(within(dialog).getByRole("checkbox", { name: `${word} them too` }));
+    expect(dialog).toHaveTextContent("Their workspaces are sealed and given back too.");
+    await user.click(confirmButton);
+    await waitFor(() => expect(asked).toContain(included));
+  });
+
+  test("a workspace that other tasks work in stays, and it says who owns it then", async () => {
+    const borrowers = [{ id: "task-3", title: "Measure the parser" }];
+    const { dialog } = await open(aReport({ borrowers, heir_id: "task-3" }));
+    expect(await within(dialog).findByText(/From then on it belongs to “Measure the parser”/)).toBeVisible();
+    expect(dialog).not.toHaveTextContent("its disk space comes back");
+  });
+
+  test("a checkout of a person stays as it is", async () => {
+    const { dialog } = await open(aReport({ keeps_workspace: true }));
+    expect(await within(dialog).findByText(/The workspace is your own/)).toBeVisible();
+    expect(dialog).not.toHaveTextContent("its disk space comes back");
   });
 
   test("a refusal is shown and the dialog stays", async () => {

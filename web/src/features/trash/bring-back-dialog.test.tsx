@@ -23,7 +23,9 @@ describe.each(SURFACES)("bringing a task back on the %s", (surface) => {
     serve({
       [SEALS]: seals,
       [REOPEN]: (body: unknown) => {
-        sent.push(JSON.parse(String(body)));
+        const { sub_tasks, ...choices } = JSON.parse(String(body));
+        expect(sub_tasks).toBe(true);
+        sent.push(choices);
         return answers.shift();
       },
     });
@@ -93,6 +95,13 @@ describe.each(SURFACES)("bringing a task back on the %s", (surface) => {
     expect(await within(dialog).findByRole("alert")).toHaveTextContent("the seal cannot be read");
     expect(within(dialog).queryByRole("radio")).toBeNull();
     expect(submit).toBeEnabled();
+  });
+
+  test("a task that is back without all of its parts is opened", async () => {
+    const message = "task task-1 is back, but these of its parts stay closed: task-2";
+    const { submit, page, user } = await open([refusal("parts_stay_closed", message)]);
+    await user.click(submit);
+    await waitFor(() => expect(page.path()).toBe("/tasks/task-1"));
   });
 
   test("without a seal it says that no file comes back", async () => {

@@ -2,7 +2,7 @@
 import { type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
-import { api, unwrap } from "~/api/client";
+import { ApiError, api, unwrap } from "~/api/client";
 import { keys } from "~/api/queries";
 import type { TaskCard } from "~/api/types";
 import { errorText } from "~/i18n/error-text";
@@ -26,10 +26,13 @@ export function canComeBack(task: TaskCard): boolean {
   return task.archived_at != null || task.deleted_at != null;
 }
 
-/** Brings a task back; answers when its files are there. */
+/** Brings a task back, with the tasks that were closed with it; answers when its files are there. */
 export async function bringBack(client: QueryClient, id: string, choices: Choices) {
   const detail = await unwrap(
-    api.POST("/api/v1/tasks/{id}/reopen", { params: { path: { id } }, body: choices }),
+    api.POST("/api/v1/tasks/{id}/reopen", {
+      params: { path: { id } },
+      body: { ...choices, sub_tasks: true },
+    }),
   );
   client.setQueryData(keys.task(id), detail);
   for (const queryKey of [keys.tasks, keys.trash, keys.cleanupJobs, keys.seals(id), keys.changes(id)]) {
@@ -43,6 +46,10 @@ export function useBringBack(task: TaskCard, onBack: () => void) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const navigate = useNavigate();
+  const open = () => {
+    onBack();
+    void navigate({ to: "/tasks/$taskId", params: { taskId: task.id } });
+  };
   return useMutation({
     mutationFn: (choices: Choices) => bringBack(client, task.id, choices),
     onSuccess: (detail, { place }) => {
@@ -50,8 +57,14 @@ export function useBringBack(task: TaskCard, onBack: () => void) {
       const path = place === "elsewhere" ? detail.environment?.workspace_path : undefined;
       const text = path ? t("trash:back.doneAt", { title, path }) : t("trash:back.done", { title });
       showToast(text, "plain", { about: id });
-      onBack();
-      void navigate({ to: "/tasks/$taskId", params: { taskId: task.id } });
+      open();
+    },
+    onError: (error) => {
+      // The task itself is back; what is not is told where it is seen next.
+      if (!(error instanceof ApiError) || error.body.code !== "parts_stay_closed") return;
+      void client.invalidateQueries();
+      showToast(errorText(t, error).message, "error", { about: task.id });
+      open();
     },
   });
 }
