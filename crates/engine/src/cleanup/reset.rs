@@ -6,6 +6,7 @@
 
 use freehold_domain::cleanup::CleanupJob;
 use freehold_domain::clock::Timestamp;
+use freehold_domain::environment::WorkspaceKind;
 use freehold_domain::id::TaskId;
 use freehold_store as store;
 use freehold_store::Tx;
@@ -49,6 +50,11 @@ impl Engine {
                 None => Err(EngineError::NoWorkspace { task_id: id }),
                 Some(environment) if environment.task_id != id => {
                     Err(EngineError::NotTheOwner { task_id: id, owner_id: environment.task_id })
+                }
+                Some(environment) if environment.kind().is_some_and(WorkspaceKind::is_kept) => {
+                    let path = environment.workspace_path;
+                    let reason = format!("it works in {path}, which is yours; there is nothing to give back");
+                    Err(EngineError::InvalidField { field: "task", reason })
                 }
                 Some(_) => Ok(()),
             }
