@@ -8,6 +8,7 @@ mod cleanup;
 mod crashes;
 mod demo;
 mod help;
+mod lending;
 mod machine;
 mod repositories;
 mod scene;

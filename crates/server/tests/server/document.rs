@@ -12,6 +12,10 @@ const ROUTES: &str = "
     GET /live
     GET /server
     GET /workspaces
+    DELETE /workspaces/{id}
+    DELETE /workflows/{id}
+    PATCH /steps/{id}
+    GET /trash/workspaces
     GET /repositories
     POST /repositories
     GET /repositories/{id}
@@ -29,6 +33,9 @@ const ROUTES: &str = "
     POST /tasks/{id}/setup
     POST /tasks/{id}/archive
     GET /tasks/{id}/close-report
+    POST /tasks/{id}/reset
+    POST /tasks/{id}/transfer
+    GET /tasks/{id}/closed-with
     POST /tasks/{id}/reopen
     GET /tasks/{id}/seals
     GET /seals/{id}/diff
