@@ -1,6 +1,6 @@
 # Two commands are enough: `make run` to use Freehold, `make test` before a change is proposed.
 
-.PHONY: run test fmt codegen bench
+.PHONY: run test nightly fmt codegen bench
 
 # Builds Freehold and starts it with a small sample repository.
 run:
@@ -9,6 +9,11 @@ run:
 # Runs every check; installs or asks for PostgreSQL, Chromium and Python.
 test:
 	@scripts/test.sh
+
+# Runs the random histories of the engine in earnest: a thousand on each database engine.
+nightly:
+	cargo build --package freehold-agent --examples
+	FREEHOLD_MODEL_HISTORIES=1000 cargo test --package freehold-engine --test model
 
 fmt:
 	cargo fmt --all

@@ -1,6 +1,7 @@
 //! Rules of the documents: guide pages introduce themselves, links and anchors lead somewhere, and every
 //! guide page can be reached from the guide's index.
 
+mod cases;
 pub mod commands;
 pub mod markdown;
 
@@ -25,6 +26,7 @@ pub fn check(tree: &Tree) -> Report {
         problems.extend(check_links(tree, file, &page));
     }
     problems.extend(unreachable_guide_pages(tree));
+    problems.extend(cases::check(tree));
     Report { problems, warnings: Vec::new() }
 }
 

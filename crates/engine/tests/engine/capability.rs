@@ -90,21 +90,13 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What the engine depends on directly.
-const DIRECT: [&str; 12] = [
-    "freehold_domain",
-    "freehold_store",
-    "freehold_git",
-    "freehold_agent",
-    "fail",
-    "serde",
-    "serde_json",
-    "thiserror",
-    "tokio",
-    "tokio_util",
-    "tracing",
-    "uuid",
-];
+/// The names of the libraries that the engine depends on directly, as its manifest says.
+fn dependencies() -> Vec<String> {
+    let manifest = include_str!("../../Cargo.toml");
+    let section = manifest.split("\n[").find(|section| section.starts_with("dependencies]")).unwrap();
+    let names = section.lines().skip(1).filter_map(|line| line.split(['.', ' ', '=']).next());
+    names.filter(|name| !name.is_empty()).map(|name| name.replace('-', "_")).collect()
+}
 
 /// The libraries that the newest engine beside this test was built with. A library names those it needs by the ends
 /// of their file names, which tell several builds of one apart.
@@ -121,12 +113,12 @@ fn libraries() -> BTreeMap<String, PathBuf> {
         let end = name_and_end(path).unwrap().1;
         engine.windows(end.len()).any(|bytes| bytes == end.as_bytes())
     };
-    let found = DIRECT.map(|name| {
-        let library = built.iter().find(|path| is_of(path, name) && needs(path));
+    let found = dependencies().into_iter().map(|name| {
+        let library = built.iter().find(|path| is_of(path, &name) && needs(path));
         let library = library.unwrap_or_else(|| panic!("no library of {name} fits the engine"));
-        (name.to_owned(), library.clone())
+        (name, library.clone())
     });
-    found.into()
+    found.collect()
 }
 
 /// `lib<name>-<end>.rlib`, taken apart.

@@ -19,6 +19,7 @@ mod inherited;
 mod pool;
 mod preparation;
 mod reopening;
+mod reopening_again;
 mod reset;
 mod session;
 mod spy;

@@ -44,7 +44,6 @@ pub(crate) enum Request {
 pub(crate) enum Choice {
     Retry,
     Keep,
-    KeepBranch,
     Discard,
 }
 
@@ -157,7 +156,7 @@ fn request() -> BoxedStrategy<Request> {
 }
 
 fn choice() -> impl Strategy<Value = Choice> {
-    prop_oneof![Just(Choice::Retry), Just(Choice::Keep), Just(Choice::KeepBranch), Just(Choice::Discard)]
+    prop_oneof![Just(Choice::Retry), Just(Choice::Keep), Just(Choice::Discard)]
 }
 
 fn deed() -> BoxedStrategy<Deed> {

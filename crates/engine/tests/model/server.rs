@@ -53,6 +53,7 @@ impl Server {
             agent_handshake_ms: 20_000,
             agent_stop_grace_ms: 500,
             retention_ms: freehold_domain::seal::RETENTION_MS,
+            idle_per_repository: 0,
         };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

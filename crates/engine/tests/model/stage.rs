@@ -206,8 +206,7 @@ impl Stage {
             self.start(server);
         }
         let used = if both { &self.repositories[..] } else { &self.repositories[..1] };
-        let repositories =
-            used.iter().map(|id| NewTaskRepository { repository_id: id.clone(), base_branch: None });
+        let repositories = used.iter().map(|id| NewTaskRepository::new(id.clone()));
         let request = NewTask {
             title: Some(format!("task {}", self.tasks.len())),
             prompt: if works { "Improve it".into() } else { String::new() },
@@ -306,7 +305,6 @@ impl Stage {
         let decision = match choice {
             Choice::Retry => Decision::Retry,
             Choice::Keep => Decision::Keep,
-            Choice::KeepBranch => Decision::KeepBranch,
             Choice::Discard => Decision::Discard { phrase: discard_phrase(&job.stakes) },
         };
         let outcome =
