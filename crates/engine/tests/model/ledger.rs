@@ -150,7 +150,7 @@ impl Ledger {
         self.refs = refs;
         for (id, record) in &now.tasks {
             for (number, repo) in record.repos.iter().enumerate() {
-                self.check_worktree(stage, (id, number), record, repo, now, touched);
+                self.check_worktree((id, number), record, repo, now, touched);
             }
         }
         let (gone, tasks): (BTreeSet<&TaskId>, _) =
@@ -190,7 +190,6 @@ impl Ledger {
 
     fn check_worktree(
         &mut self,
-        stage: &Stage,
         (id, number): (&TaskId, usize),
         record: &TaskRecord,
         repo: &EnvironmentRepo,
@@ -202,8 +201,9 @@ impl Ledger {
         let is_owned = repo.status != EnvironmentRepoStatus::Deleted;
         let found =
             (is_owned && repo.origin.as_ref().is_some_and(|origin| is_at(origin, &at))).then(|| content(&at));
+        let repositories = self.mains.len();
         let place = self.places.entry((id.clone(), number)).or_insert_with(|| WorktreePlace {
-            repository: number.min(stage.repos.len() - 1),
+            repository: number.min(repositories - 1),
             at: at.clone(),
             branch: repo.worktree_branch.clone(),
             away: None,

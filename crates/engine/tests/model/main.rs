@@ -12,12 +12,7 @@
 //! `FREEHOLD_MODEL_HISTORIES` sets how many histories each engine gets. A failure prints how to repeat exactly that
 //! history: `FREEHOLD_MODEL_SEED`.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test that cannot go on fails and says where"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails and says where")]
 
 mod history;
 mod ledger;
