@@ -265,7 +265,7 @@ fn a_workspace_that_a_person_removed_is_no_obstacle() {
         engine.create_session(id.clone(), NewSession { prompt, ..NewSession::default() }).await.unwrap();
         let view = wait_for_task(&engine, &id, "a new workspace", |view| {
             view.environment.is_some()
-                && view.sessions.iter().all(|it| it.session.state == SessionState::Idle)
+                && view.sessions.last().is_some_and(|it| it.session.state == SessionState::Idle)
         })
         .await;
         let made = worktree_of(&view);
