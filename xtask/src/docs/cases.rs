@@ -6,7 +6,7 @@ use crate::tree::Tree;
 const TABLE: &str = "docs/contributing/cases.md";
 
 /// Finds the rows that name no test, or one that is not there.
-pub fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let Some(table) = tree.find(TABLE) else { return Vec::new() };
     let rows = table.text.lines().zip(1..).filter(|(line, _)| line.starts_with("| ") && line.contains("::"));
     let named =
