@@ -151,7 +151,7 @@ impl Engine {
     /// Puts back what an attempt that died had moved away before it was decided; tells whether there was any.
     async fn put_back(&self, looked: &[Looked]) -> Result<bool, EngineError> {
         let mut is_back = false;
-        for looked in looked.iter().filter(|looked| !looked.is_present && looked.stakes.is_empty()) {
+        for looked in looked.iter().filter(|looked| looked.is_missing) {
             let target = looked.target.clone();
             let put_back =
                 self.blocking("putting a worktree back", move |git| git.put_back_worktree(&target));

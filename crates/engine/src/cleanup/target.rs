@@ -45,6 +45,8 @@ pub(super) struct Looked {
     pub(super) worktree: SnapshotWorktree,
     pub(super) target: RemovalTarget,
     pub(super) is_present: bool,
+    /// Whether nothing is at its path.
+    pub(super) is_missing: bool,
     pub(super) stakes: Vec<Stake>,
 }
 
@@ -75,6 +77,7 @@ impl Engine {
             worktree: worktree.clone(),
             target: self.removal_target(job, worktree)?,
             is_present: false,
+            is_missing: false,
             stakes: Vec::new(),
         };
         if let Some(detail) = self.unprovable(worktree).await? {
@@ -94,6 +97,7 @@ impl Engine {
         match answer {
             Ok(assessment) => {
                 looked.is_present = assessment.presence == Presence::Present;
+                looked.is_missing = assessment.presence == Presence::Missing;
                 looked.stakes.extend(stakes_of(&worktree.path, assessment.findings));
             }
             Err(error) => looked.stakes.push(unknown(&worktree.path, &error)),

@@ -17,8 +17,8 @@ use freehold_engine::repository_settings::SettingsUpdate;
 use freehold_engine::task::TaskListQuery;
 
 use crate::harness::{
-    World, add_repository, close, new_task, on_both_engines, start_engine, wait_for_task, wait_until_idle,
-    whole, worktree_of,
+    World, add_repository, close, commit_all, new_task, on_both_engines, start_engine, wait_for_job,
+    wait_for_task, wait_until_idle, whole, worktree_of,
 };
 
 const CREATION: [&str; 11] = [
@@ -190,6 +190,28 @@ async fn close_with_crash(world: &World, failpoint: &str) {
     assert_eq!(world.repo.git(&["status", "--porcelain", "--branch"]), main_before, "{failpoint}");
     assert!(!world.root().join(".trash").exists(), "{failpoint}: nothing is left in the trash folder");
     engine.shutdown().await;
+}
+
+#[test]
+fn commits_without_a_branch_survive_a_crash_right_after_their_worktree_was_moved_away() {
+    on_both_engines(async |world: &World| {
+        let engine = world.start().await;
+        let repository = add_repository(&engine, world).await;
+        let id = engine.create_task(new_task(&repository, "detached", "Improve it")).await.unwrap();
+        let worktree = worktree_of(&wait_until_idle(&engine, &id).await);
+        world.repo.git_in(&worktree, &["switch", "-q", "--detach"]);
+        commit_all(world, &worktree);
+        let before = whole(world, &worktree);
+        engine.shutdown().await;
+        crash(world, "close", "git.removal.moved");
+
+        let engine = world.start().await;
+        let jobs = engine.cleanup_jobs(Some(id.clone()), None).await.unwrap();
+        assert_eq!(wait_for_job(&engine, &jobs[0]).await.state, CleanupState::Succeeded);
+        engine.reopen_task(id, Reopening::default()).await.unwrap();
+        assert_eq!(whole(world, &worktree), before);
+        engine.shutdown().await;
+    });
 }
 
 #[test]
