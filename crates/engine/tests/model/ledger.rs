@@ -249,6 +249,11 @@ impl Ledger {
         assert!(!is_lost, "{subject} was not brought back although its task is open: {now:?}");
         let is_stray = !record.task.is_open() && place.on_disk.is_some() && !waits_for_a_job(now, id);
         assert!(!is_stray, "{subject} is there, its task is closed and no job waits: {now:?}");
+        let is_nowhere = record.task.deleted_at.is_some() && record.task.trashed_at.is_none();
+        assert!(
+            !is_nowhere || waits_for_a_job(now, id),
+            "{subject}: deleted, not in the trash, no job: {now:?}"
+        );
         (place.at, place.origin) = (at, repo.origin.clone());
         place.branch.clone_from(&repo.worktree_branch);
     }
@@ -284,6 +289,14 @@ impl Ledger {
             let claims = job.fence - earlier.map_or(0, |earlier| earlier.fence);
             let was_up = earlier.is_none_or(|earlier| earlier.state == CleanupState::Running) || !is_down;
             assert!(claims == 0 || was_up || !is_down, "a job of a node that is down was claimed: {job:#?}");
+            let server = stage.servers.iter().find(|server| Some(&server.node) == node.as_ref());
+            let worktrees =
+                job.resources().map(|resources| resources.worktrees.as_slice()).unwrap_or_default();
+            for worktree in worktrees {
+                let is_there =
+                    server.is_some_and(|server| Path::new(&worktree.path).starts_with(server.root()));
+                assert!(is_there, "a job is about {}, which its node does not hold: {job:#?}", worktree.path);
+            }
             if job.state == CleanupState::NeedsDecision {
                 assert!(!job.stakes.is_empty(), "nothing is said to be at stake: {job:#?}");
             }
