@@ -60,12 +60,9 @@ pub(super) fn swap(
     boundary("upgrade.validate")?;
     validate::before_swap(tx, evidence, outcome)?;
     boundary("upgrade.before_swap")?;
-    let has_origins = catalog.has_table("task_environment_repo_origins");
-    if has_origins {
-        tx.script(
-            "/*pg ALTER TABLE task_environment_repo_origins \
-             DROP CONSTRAINT task_environment_repo_origins_environment_repo_id_fkey*/",
-        )?;
+    let references: Vec<Reference<'_>> = references(script, catalog).collect();
+    for Reference { table, column, .. } in &references {
+        tx.script(&format!("/*pg ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {table}_{column}_fkey*/"))?;
     }
     for table in ["task_session_worktrees", "task_environment_repos", "task_environments"] {
         boundary(&format!("upgrade.drop.{table}"))?;
@@ -81,20 +78,36 @@ pub(super) fn swap(
     for index in script.indexes.iter().filter(|index| TABLES.contains(&index.table.as_str())) {
         tx.script(&index.sql)?;
     }
-    if has_origins {
-        tx.execute_text(
-            "DELETE FROM task_environment_repo_origins WHERE environment_repo_id NOT IN \
-             (SELECT id FROM task_environment_repos)",
-            &[],
-        )?;
-        tx.script(
-            "/*pg ALTER TABLE task_environment_repo_origins \
-             ADD CONSTRAINT task_environment_repo_origins_environment_repo_id_fkey \
-             FOREIGN KEY (environment_repo_id) REFERENCES task_environment_repos (id) ON DELETE CASCADE*/",
-        )?;
+    for Reference { table, column, target } in &references {
+        let orphans = format!("DELETE FROM {table} WHERE {column} NOT IN (SELECT id FROM {target})");
+        tx.execute_text(&orphans, &[])?;
+        tx.script(&format!(
+            "/*pg ALTER TABLE {table} ADD CONSTRAINT {table}_{column}_fkey \
+             FOREIGN KEY ({column}) REFERENCES {target} (id) ON DELETE CASCADE*/"
+        ))?;
     }
     boundary("upgrade.after_swap")?;
     Ok(())
+}
+
+/// A reference of another table to an ownership table; it holds neither while that is swapped nor, on PostgreSQL,
+/// lets it be dropped.
+struct Reference<'a> {
+    table: &'a str,
+    column: &'a str,
+    target: &'static str,
+}
+
+/// The references of the tables that the database has already; the others are made after the swap.
+fn references<'a>(script: &'a Script, catalog: &'a Catalog) -> impl Iterator<Item = Reference<'a>> {
+    let others = script.tables.iter().filter(|table| !TABLES.contains(&table.name.as_str()));
+    others.filter(|table| catalog.has_table(&table.name)).flat_map(|table| {
+        table.columns.iter().filter_map(|column| {
+            let refers = |target: &&str| column.definition.contains(&format!("REFERENCES {target} ("));
+            let target = TABLES.into_iter().find(refers)?;
+            Some(Reference { table: &table.name, column: &column.name, target })
+        })
+    })
 }
 
 /// The statement that makes a table's shadow, which refers to shadows too.
