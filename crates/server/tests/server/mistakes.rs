@@ -9,7 +9,6 @@ fn a_body_of_the_wrong_shape_is_refused_with_the_field_named() {
             ("{", ""),
             ("", ""),
             ("[]", ""),
-            ("{}", "repositories"),
             (r#"{"repositories": 5}"#, "repositories"),
             (r#"{"repositories": [{}]}"#, "repositories[0].repository_id"),
             (r#"{"repositories": [{"repository_id": 5}]}"#, "repositories[0].repository_id"),
