@@ -1,12 +1,15 @@
 //! Request bodies and queries whose mistakes are answered like every other error: with the field named.
 
 use std::error::Error;
+use std::marker::PhantomData;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
 
 use crate::http::MAX_BODY_BYTES;
 use crate::problem::{Problem, problem};
@@ -14,17 +17,37 @@ use crate::problem::{Problem, problem};
 /// A JSON body.
 pub(crate) struct Body<T>(pub(crate) T);
 
-impl<S: Send + Sync, T> FromRequest<S> for Body<T>
-where
-    Json<T>: FromRequest<S, Rejection = JsonRejection>,
-{
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         match Json::from_request(request, state).await {
-            Ok(Json(body)) => Ok(Self(body)),
+            Ok(Json(Object(body))) => Ok(Self(body)),
             Err(rejection) => Err(refused_body(&rejection)),
         }
+    }
+}
+
+/// What stands between braces. A list whose items happen to fit the fields in their order is refused.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields(PhantomData)).map(Self)
+    }
+}
+
+struct Fields<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields))
     }
 }
 
