@@ -57,7 +57,6 @@ struct Bench {
 }
 
 /// Runs every measurement, prints the table and writes it down.
-#[expect(clippy::print_stdout, reason = "a measurement speaks to a terminal")]
 pub fn run(arguments: &[&str]) -> Result<(), Failure> {
     if let ["upgrade", arguments @ ..] = arguments {
         return upgrade::run(arguments);
@@ -65,6 +64,16 @@ pub fn run(arguments: &[&str]) -> Result<(), Failure> {
     if let ["worktrees", arguments @ ..] = arguments {
         return worktrees::run(arguments);
     }
+    carry_out(arguments, measure, report::write)
+}
+
+/// Measures, prints the table and writes it into the page, as the options say.
+#[expect(clippy::print_stdout, reason = "a measurement speaks to a terminal")]
+fn carry_out(
+    arguments: &[&str],
+    measure: fn(&Bench) -> Result<Vec<Row>, Failure>,
+    write: fn(&Bench, &str) -> Result<&'static str, Failure>,
+) -> Result<(), Failure> {
     if arguments.contains(&"--help") {
         println!("{USAGE}");
         return Ok(());
@@ -77,7 +86,7 @@ pub fn run(arguments: &[&str]) -> Result<(), Failure> {
     let table = report::table(&rows);
     println!("\n{table}");
     if options.write_report {
-        println!("wrote {}", report::write(&bench, &table)?);
+        println!("wrote {}", write(&bench, &table)?);
     }
     Ok(())
 }

@@ -296,8 +296,18 @@ pub(crate) fn close_again(
     }
     let trigger = if task.deleted_at.is_some() { CleanupTrigger::Delete } else { CleanupTrigger::Archive };
     let job = prepared_job(job_id, &task.id, &task.title, trigger, now);
-    let job = store::cleanup::insert_prepared(tx, &job)?;
-    store::cleanup::store_snapshot(tx, &job.id, &snapshot, now)?;
+    insert_pending(tx, &job, &snapshot, now)
+}
+
+/// Stores a job whose inventory is known and whose task need not change: a worker may claim it as it is stored.
+pub(crate) fn insert_pending(
+    tx: &mut Tx<'_>,
+    job: &CleanupJob,
+    snapshot: &ResourceSnapshot,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let job = store::cleanup::insert_prepared(tx, job)?;
+    store::cleanup::store_snapshot(tx, &job.id, snapshot, now)?;
     store::cleanup::activate(tx, &job.id, now)?;
     tell(tx, &job, now);
     Ok(())

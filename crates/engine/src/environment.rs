@@ -158,8 +158,7 @@ impl Engine {
         repositories: Vec<(Repository, TaskRepository)>,
     ) -> Result<Creation, EngineError> {
         let creation_id = CreationId::generate(self.ids());
-        let task_dir_name: String =
-            creation_id.as_str().chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+        let task_dir_name = directory_name(&creation_id);
         let mut worktrees: Vec<PlannedWorktree> = Vec::new();
         for (repository, used) in repositories {
             let taken: Vec<&str> = worktrees.iter().map(|worktree| worktree.path.as_str()).collect();
@@ -292,10 +291,7 @@ impl Engine {
         let here = self.inner.options.node_id.clone();
         let write = self.inner.store.write(move |tx| {
             store::creation::set_state(tx, &creation.id, CreationState::Abandoned, now)?;
-            let job = store::cleanup::insert_prepared(tx, &job)?;
-            store::cleanup::store_snapshot(tx, &job.id, &snapshot, now)?;
-            store::cleanup::activate(tx, &job.id, now)?;
-            crate::cleanup::tell(tx, &job, now);
+            crate::cleanup::insert_pending(tx, &job, &snapshot, now)?;
             crate::cleanup::close_again(tx, &creation.task_id, again, &here, now)?;
             Ok::<_, EngineError>(())
         });
@@ -303,6 +299,11 @@ impl Engine {
         self.inner.cleanup_wake.notify_one();
         Ok(())
     }
+}
+
+/// The name of the directory that an attempt uses alone.
+fn directory_name(id: &CreationId) -> String {
+    id.as_str().chars().filter(char::is_ascii_alphanumeric).take(16).collect()
 }
 
 /// Stores an environment with its repositories and the session links, and forgets the attempt that made it.

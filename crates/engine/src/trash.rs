@@ -19,6 +19,8 @@ pub struct TrashEntry {
     pub summary: TaskSummary,
     /// Its seals, the newest first.
     pub seals: Vec<WorkspaceSeal>,
+    /// When it came into the trash.
+    pub trashed_at: Timestamp,
     /// When it goes for good.
     pub expires_at: Timestamp,
 }
@@ -106,6 +108,6 @@ impl Engine {
 }
 
 fn entry(summary: TaskSummary, seals: Vec<WorkspaceSeal>, retention_ms: i64) -> TrashEntry {
-    let since = summary.task.trashed_at.unwrap_or(summary.task.updated_at);
-    TrashEntry { summary, seals, expires_at: since.plus_millis(retention_ms) }
+    let trashed_at = summary.task.trashed_at.unwrap_or(summary.task.updated_at);
+    TrashEntry { summary, seals, trashed_at, expires_at: trashed_at.plus_millis(retention_ms) }
 }

@@ -55,6 +55,11 @@ impl RepositoryLock {
 }
 
 impl Git {
+    /// Takes the lock of the repository that a path lies in; see [`Git::lock_repository`].
+    pub(crate) fn lock_repository_of(&self, path: &Path) -> Result<RepositoryLock, GitError> {
+        self.lock_repository(&self.common_dir(path)?)
+    }
+
     /// Takes the lock of the repository with the given common directory and waits while others hold it: for
     /// each holder up to the limit, as a long queue of short holders is no fault.
     pub fn lock_repository(&self, common_dir: &Path) -> Result<RepositoryLock, GitError> {

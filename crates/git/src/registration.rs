@@ -145,7 +145,8 @@ pub(crate) fn settled(path: &Path) -> PathBuf {
     }
 }
 
-fn read_if_present(path: &Path) -> Result<Option<Vec<u8>>, GitError> {
+/// The content of a file that may be absent.
+pub(crate) fn read_if_present(path: &Path) -> Result<Option<Vec<u8>>, GitError> {
     match std::fs::read(path) {
         Ok(content) => Ok(Some(content)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

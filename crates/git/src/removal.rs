@@ -53,15 +53,13 @@ impl Remover {
     /// As [`Remover::assess`], while nobody else of Freehold changes the repository: one that is being changed can
     /// look damaged.
     pub fn assess_at_rest(git: &Git, target: &RemovalTarget) -> Result<Assessment, GitError> {
-        let common_dir = git.common_dir(&target.repo)?;
-        let _lock = git.lock_repository(&common_dir)?;
+        let _lock = git.lock_repository_of(&target.repo)?;
         Self::assess(git, target)
     }
 
     /// Removes a worktree when nothing is lost by it; otherwise changes nothing and says what is at stake.
     pub fn remove(&self, target: &RemovalTarget) -> Result<RemovalOutcome, RemovalError> {
-        let common_dir = self.git.common_dir(&target.repo)?;
-        let lock = self.git.lock_repository(&common_dir)?;
+        let lock = self.git.lock_repository_of(&target.repo)?;
         remove::remove(&self.git, target, None, &lock)
     }
 
@@ -72,15 +70,13 @@ impl Remover {
         target: &RemovalTarget,
         sealed: &SealedWorktree,
     ) -> Result<RemovalOutcome, RemovalError> {
-        let common_dir = self.git.common_dir(&target.repo)?;
-        let lock = self.git.lock_repository(&common_dir)?;
+        let lock = self.git.lock_repository_of(&target.repo)?;
         remove::remove(&self.git, target, Some(sealed), &lock)
     }
 
     /// Removes a seal that still is the given commit; tells whether it was there. What it held is gone with it.
     pub fn purge_seal(&self, repo: &Path, id: &str, commit: &Oid) -> Result<bool, SealError> {
-        let common_dir = self.git.common_dir(repo)?;
-        let lock = self.git.lock_repository(&common_dir)?;
+        let lock = self.git.lock_repository_of(repo)?;
         purge::purge(&self.git, id, commit, &lock)
     }
 }
@@ -88,8 +84,7 @@ impl Remover {
 impl Git {
     /// Puts a worktree back that a removal moved away without having looked at it once more; tells whether it did.
     pub fn put_back_worktree(&self, target: &RemovalTarget) -> Result<bool, GitError> {
-        let common_dir = self.common_dir(&target.repo)?;
-        let lock = self.lock_repository(&common_dir)?;
+        let lock = self.lock_repository_of(&target.repo)?;
         remove::put_back(target, &lock)
     }
 }

@@ -52,6 +52,11 @@ impl Problem {
     }
 }
 
+/// The answer to a field that cannot be used.
+pub(crate) fn invalid(field: &'static str, reason: impl Into<String>) -> Problem {
+    EngineError::InvalidField { field, reason: reason.into() }.into()
+}
+
 /// The answer to a path of the interface that does not exist.
 pub(crate) async fn unknown_path(OriginalUri(uri): OriginalUri) -> Problem {
     let message = format!("there is no {}", uri.path());

@@ -310,9 +310,8 @@ pub(crate) fn close_report(report: CloseReport) -> api::cleanup::CloseReport {
 }
 
 pub(crate) fn trashed_task(entry: TrashEntry) -> api::trash::TrashedTask {
-    let trashed_at = entry.summary.task.trashed_at.unwrap_or(entry.summary.task.updated_at);
     api::trash::TrashedTask {
-        trashed_at: trashed_at.into(),
+        trashed_at: entry.trashed_at.into(),
         expires_at: entry.expires_at.into(),
         size_bytes: entry.seals.iter().map(|seal| seal.size_bytes).sum(),
         seals: entry.seals.into_iter().map(seal).collect(),

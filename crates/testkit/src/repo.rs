@@ -3,7 +3,9 @@
 
 #![expect(clippy::expect_used, reason = "a test whose repository cannot be made has failed")]
 
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -155,6 +157,34 @@ impl Default for TempRepo {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Every file, link and directory below a directory by its relative path, with mode and content; the content of a
+/// link is its target.
+pub fn tree(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![top.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in directory.read_dir().expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let metadata = path.symlink_metadata().expect("something there");
+            let content = if metadata.is_symlink() {
+                path.read_link().expect("a link").into_os_string().into_encoded_bytes()
+            } else if metadata.is_file() {
+                std::fs::read(&path).expect("a readable file")
+            } else {
+                Vec::new()
+            };
+            found.insert(
+                path.strip_prefix(top).expect("a path inside").to_owned(),
+                (metadata.mode(), content),
+            );
+            if metadata.is_dir() {
+                open.push(path);
+            }
+        }
+    }
+    found
 }
 
 /// Writes a file, with the folders around it.

@@ -5,28 +5,15 @@
 
 use super::report::{self, Row, Section};
 use super::server::Server;
-use super::{Bench, Options, USAGE, parse, sample, workspace};
+use super::{Bench, Options, carry_out, sample, workspace};
 use crate::Failure;
-use crate::program::{freehold_binary, output_of, program};
+use crate::program::{output_of, program};
 
 /// Measures, prints the table and writes its section of the page.
-#[expect(clippy::print_stdout, reason = "a measurement speaks to a terminal")]
 pub(super) fn run(arguments: &[&str]) -> Result<(), Failure> {
-    if arguments.contains(&"--help") {
-        println!("{USAGE}");
-        return Ok(());
-    }
-    let options = parse(arguments)?;
-    let folder =
-        tempfile::tempdir().map_err(|error| Failure::new(format!("no temporary folder: {error}")))?;
-    let bench = Bench { binary: freehold_binary("release")?, folder, options };
-    let rows = measure(&bench)?;
-    let table = report::table(&rows);
-    println!("\n{table}");
-    if options.write_report {
-        println!("wrote {}", report::write_section(Section::Worktrees, &table, &how(options))?);
-    }
-    Ok(())
+    carry_out(arguments, measure, |bench, table| {
+        report::write_section(Section::Worktrees, table, &how(bench.options))
+    })
 }
 
 #[expect(clippy::print_stderr, reason = "a measurement takes minutes and says how far it is")]

@@ -178,10 +178,9 @@ impl Engine {
             Ok::<_, EngineError>(report)
         });
         let mut report = read.await?;
-        let member = Member { task_id, trigger: action.trigger() };
-        let snapshot = self.inventory_of(member.task_id.clone()).await?;
+        let snapshot = self.inventory_of(task_id).await?;
         if report.borrowers.is_empty() {
-            (report.sealed, report.stakes) = self.stakes_of_snapshot(&snapshot, member.trigger).await?;
+            (report.sealed, report.stakes) = self.stakes_of_snapshot(&snapshot, action.trigger()).await?;
         }
         let stays = |worktree: &&SnapshotWorktree| {
             action == CloseAction::Archive

@@ -5,7 +5,7 @@ use freehold_domain::id::{CleanupJobId, TaskId};
 use freehold_domain::seal::WorkspaceSeal;
 use freehold_store as store;
 
-use super::{prepared_job, tell};
+use super::{insert_pending, prepared_job, tell};
 use crate::{Engine, EngineError};
 
 impl Engine {
@@ -60,14 +60,7 @@ impl Engine {
         let (id, now) = (CleanupJobId::generate(self.ids()), self.now());
         let job = prepared_job(id, &task_id, "", CleanupTrigger::SealExpiry, now);
         let snapshot = snapshot_of(seals, self.inner.options.node_id.clone());
-        let write = self.inner.store.write(move |tx| {
-            let job = store::cleanup::insert_prepared(tx, &job)?;
-            store::cleanup::store_snapshot(tx, &job.id, &snapshot, now)?;
-            store::cleanup::activate(tx, &job.id, now)?;
-            tell(tx, &job, now);
-            Ok::<_, EngineError>(())
-        });
-        write.await?;
+        self.inner.store.write(move |tx| insert_pending(tx, &job, &snapshot, now)).await?;
         self.inner.cleanup_wake.notify_one();
         Ok(())
     }

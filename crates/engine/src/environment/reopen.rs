@@ -184,7 +184,7 @@ impl Engine {
     /// Chooses what is restored where; writes and restores nothing.
     async fn plan_reopening(&self, closed: &Closed, reopening: Reopening) -> Result<Creation, EngineError> {
         let id = CreationId::generate(self.ids());
-        let new_name: String = id.as_str().chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+        let new_name = super::directory_name(&id);
         let mut worktrees = Vec::new();
         for repo in &closed.repos {
             let newest = closed.seals.iter().find(|seal| seal.environment_repo_id.as_ref() == Some(&repo.id));

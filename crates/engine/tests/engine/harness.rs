@@ -1,7 +1,6 @@
 //! A whole Freehold in a temporary folder: a repository, a database, an engine and the demo agent.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +17,7 @@ use freehold_engine::{Engine, EngineOptions};
 use freehold_git::Git;
 use freehold_store::{DatabaseUrl, Store, StoreOptions};
 use freehold_testkit::database::TestDatabase;
-use freehold_testkit::repo::TempRepo;
+use freehold_testkit::repo::{TempRepo, tree};
 
 /// How long anything may take before a test gives up.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -232,23 +231,7 @@ pub(crate) type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 /// Every file, link and directory of a worktree with its mode and content, but for the link to its registration.
 pub(crate) fn files_of(top: &Path) -> Files {
-    let mut files = BTreeMap::new();
-    let mut open = vec![top.to_owned()];
-    while let Some(directory) = open.pop() {
-        for entry in directory.read_dir().unwrap() {
-            let path = entry.unwrap().path();
-            let metadata = path.symlink_metadata().unwrap();
-            let content = if metadata.is_dir() {
-                open.push(path.clone());
-                Vec::new()
-            } else if metadata.is_symlink() {
-                path.read_link().unwrap().into_os_string().into_encoded_bytes()
-            } else {
-                std::fs::read(&path).unwrap()
-            };
-            files.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.mode(), content));
-        }
-    }
+    let mut files = tree(top);
     files.remove(Path::new(".git"));
     files
 }

@@ -13,10 +13,10 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::read::{self, Leaf, Stored};
-use super::state::{RESTORED_FROM, read_if_present};
+use super::state::RESTORED_FROM;
 use super::{RestoreBranch, RestoreError, RestoreRequest, Restored, Seal, SealError, reference};
 use crate::lock::RepositoryLock;
-use crate::registration::{self, Occupant, Registration, settled};
+use crate::registration::{self, Occupant, Registration, read_if_present, settled};
 use crate::{Git, GitError, HeadState, failpoint, removal};
 
 mod branch;
@@ -46,8 +46,7 @@ pub(super) fn restore(git: &Git, request: &RestoreRequest) -> Result<Restored, R
     else {
         return Err(GitError::RelativePath { path: path.clone() }.into());
     };
-    let common_dir = git.common_dir(&request.repo)?;
-    let lock = git.lock_repository(&common_dir)?;
+    let lock = git.lock_repository_of(&request.repo)?;
     let stored = read::find(git, &request.repo, &request.id)?;
     let restoration = Restoration { git, request, lock: &lock, stored: &stored, staging, inner };
     if let Some(restored) = restoration.finished_before()? {

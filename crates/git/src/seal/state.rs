@@ -8,6 +8,7 @@ use std::path::Path;
 use super::manifest::{ParkedBranch, WorktreeRef};
 use super::object::{Format, Id};
 use crate::command::commit_of;
+use crate::registration::read_if_present;
 use crate::{Git, GitError};
 
 /// What belongs to the registration as such and is made anew, is kept elsewhere in the seal, or is not the
@@ -53,14 +54,6 @@ pub(super) fn files(registration: &Path) -> Result<StateFiles, GitError> {
         }
     }
     Ok(files)
-}
-
-pub(super) fn read_if_present(path: &Path) -> Result<Option<Vec<u8>>, GitError> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(GitError::io("reading", path)(error)),
-    }
 }
 
 /// The refs that only this worktree sees, where the repository keeps refs in tables and not in files.

@@ -36,8 +36,7 @@ pub(super) fn seal(git: &Git, request: &SealRequest) -> Result<SealedWorktree, S
     if !request.path.is_absolute() {
         return Err(GitError::RelativePath { path: request.path.clone() }.into());
     }
-    let common_dir = git.common_dir(&request.repo)?;
-    let lock = git.lock_repository(&common_dir)?;
+    let lock = git.lock_repository_of(&request.repo)?;
     let registration = match registration::occupant(lock.common_dir(), &request.path)? {
         Occupant::Worktree(registration, _) => registration.dir,
         Occupant::Nothing => return Err(GitError::PathMissing { path: request.path.clone() }.into()),
@@ -104,7 +103,7 @@ impl Record {
     pub(super) fn read(git: &Git, registration: &Path) -> Result<Self, GitError> {
         Ok(Self {
             head: git.head(registration)?,
-            index: state::read_if_present(&registration.join("index"))?,
+            index: registration::read_if_present(&registration.join("index"))?,
             state: state::files(registration)?,
             refs: state::refs(git, registration)?,
         })

@@ -15,23 +15,6 @@ fn die_at(world: &World, failpoint: &str, part: &str) {
     assert!(status.signal().is_some(), "{failpoint} was not reached: {status}");
 }
 
-/// What the creation journal knows of an attempt that died.
-fn attempted(world: &World) -> RemovalTarget {
-    let plan = world.plan("a");
-    RemovalTarget {
-        repo: plan.repo,
-        path: plan.path,
-        branch: plan.branch,
-        base: Some(plan.start),
-        expected: None,
-        managed_root: world.root(),
-        branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
-        never_exposed: true,
-        accepted: Vec::new(),
-        planted: Vec::new(),
-    }
-}
-
 #[test]
 fn a_creation_that_died_is_taken_back_whole() {
     for failpoint in ["git.worktree.before_add", "git.worktree.after_branch", "git.worktree.after_add"] {
@@ -39,7 +22,7 @@ fn a_creation_that_died_is_taken_back_whole() {
         std::fs::create_dir(world.root()).unwrap();
         die_at(&world, failpoint, "crash::part_adds");
         let remover = Remover::new(world.git.clone());
-        remover.remove(&attempted(&world)).unwrap();
+        remover.remove(&world.attempted("a")).unwrap();
         assert!(!world.plan("a").path.exists() && world.registrations().is_empty(), "{failpoint}");
         assert_eq!(world.branches(), ["main"], "{failpoint}");
         // The name and the path are free again.

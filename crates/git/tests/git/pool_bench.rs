@@ -1,13 +1,13 @@
 //! An idle worktree, a plan to take it, and everything in which the result may differ from a fresh one.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use freehold_git::{
     BranchPolicy, ExpectedIdentity, IdlePlan, IdleUse, IdleWorktree, Oid, Prepared, RemovalTarget,
     WorktreePlan, idle_path,
 };
+use freehold_testkit::repo::tree;
 
 use crate::world::World;
 
@@ -118,27 +118,4 @@ pub(crate) fn assert_alike(taken: &Look, fresh: &Look) {
     }
     assert_eq!(taken.said, fresh.said);
     assert_eq!(taken.registration, fresh.registration);
-}
-
-fn tree(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![top.to_owned()];
-    while let Some(directory) = open.pop() {
-        for entry in directory.read_dir().unwrap() {
-            let path = entry.unwrap().path();
-            let metadata = path.symlink_metadata().unwrap();
-            let content = if metadata.is_symlink() {
-                path.read_link().unwrap().into_os_string().into_encoded_bytes()
-            } else if metadata.is_file() {
-                std::fs::read(&path).unwrap()
-            } else {
-                Vec::new()
-            };
-            found.insert(path.strip_prefix(top).unwrap().to_owned(), (metadata.mode(), content));
-            if metadata.is_dir() {
-                open.push(path);
-            }
-        }
-    }
-    found
 }

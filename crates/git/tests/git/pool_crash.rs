@@ -52,23 +52,6 @@ fn text_of(idle: &IdleWorktree) -> String {
     format!("{registration}\n{device}\n{inode}\n{head}\n{}", idle.evidence)
 }
 
-/// What the journal knows of the attempt that wanted it.
-fn attempted(world: &World) -> RemovalTarget {
-    let plan = world.plan("a");
-    RemovalTarget {
-        repo: plan.repo,
-        path: plan.path,
-        branch: plan.branch,
-        base: Some(plan.start),
-        expected: None,
-        managed_root: world.root(),
-        branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
-        never_exposed: true,
-        accepted: Vec::new(),
-        planted: Vec::new(),
-    }
-}
-
 const TAKING: [&str; 7] = [
     "git.pool.after_branch",
     "git.pool.after_note",
@@ -92,7 +75,7 @@ fn a_taking_that_died_leaves_nothing_behind_once_both_were_given_back() {
         let remover = Remover::new(world.git.clone());
         remover.remove(&idle_target(&world, &idle)).unwrap();
         assert_eq!(world.plan("a").path.exists(), moved, "{failpoint}: the attempt's is not touched");
-        remover.remove(&attempted(&world)).unwrap();
+        remover.remove(&world.attempted("a")).unwrap();
         assert!(!world.plan("a").path.exists() && !idle.identity.path.exists(), "{failpoint}");
         assert!(world.registrations().is_empty(), "{failpoint}");
         assert_eq!(world.branches(), ["main"], "{failpoint}");
@@ -108,7 +91,7 @@ fn the_attempt_may_be_given_back_before_the_idle_one() {
         die_at(&world, failpoint, "pool_crash::part_takes", Some(&idle));
         world.git.settle_idle(&idle).unwrap();
         let remover = Remover::new(world.git.clone());
-        remover.remove(&attempted(&world)).unwrap();
+        remover.remove(&world.attempted("a")).unwrap();
         remover.remove(&idle_target(&world, &idle)).unwrap();
         assert!(world.registrations().is_empty() && !idle.identity.path.exists(), "{failpoint}");
         assert_eq!(world.branches(), ["main"], "{failpoint}");
@@ -151,7 +134,7 @@ fn a_preparation_that_died_is_taken_back_whole() {
         let world = World::new();
         die_at(&world, failpoint, "pool_crash::part_prepares", None);
         let plan = idle_plan(&world, "one", &world.head());
-        let target = RemovalTarget { path: plan.path.clone(), branch: String::new(), ..attempted(&world) };
+        let target = RemovalTarget { path: plan.path.clone(), branch: String::new(), ..world.attempted("a") };
         let target = RemovalTarget { branch_policy: BranchPolicy::Keep, ..target };
         Remover::new(world.git.clone()).remove(&target).unwrap();
         assert!(!plan.path.exists() && world.registrations().is_empty(), "{failpoint}");

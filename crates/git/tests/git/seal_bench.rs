@@ -1,11 +1,10 @@
 //! A worktree to be sealed, and everything about it that a restoration must bring back.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use freehold_git::{RestoreBranch, RestoreError, RestoreRequest, Restored, Seal, SealError, SealRequest};
-use freehold_testkit::repo::write_file;
+use freehold_testkit::repo::{tree, write_file};
 
 use crate::world::World;
 
@@ -21,7 +20,7 @@ pub(crate) struct SealBench {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Whole {
     /// Mode and content of every file, link and directory.
-    files: BTreeMap<PathBuf, (String, Vec<u8>)>,
+    files: BTreeMap<PathBuf, (u32, Vec<u8>)>,
     /// What Git says about it.
     said: Vec<String>,
     index: Option<Vec<u8>>,
@@ -172,30 +171,4 @@ pub(crate) fn assert_same(now: &Whole, before: &Whole, what: &str) {
     assert_eq!(now.said, before.said, "{what}");
     assert_eq!(now.state, before.state, "{what}");
     assert!(now.index == before.index, "{what}: the index differs");
-}
-
-/// Everything below a directory.
-fn tree(top: &Path) -> BTreeMap<PathBuf, (String, Vec<u8>)> {
-    let mut found = BTreeMap::new();
-    let mut open = vec![top.to_owned()];
-    while let Some(directory) = open.pop() {
-        for entry in directory.read_dir().unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(top).unwrap().to_owned();
-            let metadata = path.symlink_metadata().unwrap();
-            let mode = format!("{:o}", metadata.mode());
-            let content = if metadata.is_symlink() {
-                path.read_link().unwrap().into_os_string().into_encoded_bytes()
-            } else if metadata.is_file() {
-                std::fs::read(&path).unwrap()
-            } else {
-                Vec::new()
-            };
-            found.insert(name, (mode, content));
-            if metadata.is_dir() {
-                open.push(path);
-            }
-        }
-    }
-    found
 }

@@ -75,6 +75,23 @@ impl World {
         }
     }
 
+    /// What the creation journal knows of an attempt under this name that died.
+    pub(crate) fn attempted(&self, name: &str) -> RemovalTarget {
+        let plan = self.plan(name);
+        RemovalTarget {
+            repo: plan.repo,
+            path: plan.path,
+            branch: plan.branch,
+            base: Some(plan.start),
+            expected: None,
+            managed_root: self.root(),
+            branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
+            never_exposed: true,
+            accepted: Vec::new(),
+            planted: Vec::new(),
+        }
+    }
+
     /// All refs with their commits.
     pub(crate) fn refs(&self) -> Vec<String> {
         self.repo.git(&["for-each-ref"]).lines().map(str::to_owned).collect()

@@ -6,11 +6,10 @@ use freehold_api::cleanup::{CleanupDecision, CleanupJob, CleanupQuery};
 use freehold_api::error::ErrorBody;
 use freehold_domain::cleanup::CleanupState;
 use freehold_domain::id::{CleanupJobId, TaskId};
-use freehold_engine::EngineError;
 use freehold_engine::cleanup::Decision;
 
 use crate::body::{Body, Search};
-use crate::problem::Problem;
+use crate::problem::{Problem, invalid};
 use crate::{Context, wire};
 
 /// Lists cleanup jobs, newest first.
@@ -22,7 +21,7 @@ pub(crate) async fn list_jobs(
 ) -> Result<Json<Vec<CleanupJob>>, Problem> {
     let task_id = query.task_id.map(TaskId::new).transpose()?;
     let state = query.state.map(|word| word.parse::<CleanupState>()).transpose();
-    let state = state.map_err(|error| invalid("state", &error))?;
+    let state = state.map_err(|error| invalid("state", error.to_string()))?;
     let jobs = context.engine.cleanup_jobs(task_id, state).await?;
     Ok(Json(jobs.into_iter().map(wire::cleanup_job).collect()))
 }
@@ -56,13 +55,9 @@ pub(crate) async fn decide_job(
         "discard" => Decision::Discard { phrase: request.phrase.unwrap_or_default() },
         other => {
             let reason = format!("{other:?} is none of retry, keep and discard");
-            return Err(invalid("decision", &reason));
+            return Err(invalid("decision", reason));
         }
     };
     let job = context.engine.decide(CleanupJobId::new(id)?, decision).await?;
     Ok(Json(wire::cleanup_job(job)))
-}
-
-fn invalid(field: &'static str, reason: &dyn std::fmt::Display) -> Problem {
-    EngineError::InvalidField { field, reason: reason.to_string() }.into()
 }

@@ -7,11 +7,10 @@ use freehold_api::cleanup::CleanupJob;
 use freehold_api::error::ErrorBody;
 use freehold_api::task::{ResetWorkspace, TaskDetail, TaskRef, TransferWorkspace};
 use freehold_domain::id::TaskId;
-use freehold_engine::EngineError;
 use freehold_engine::cleanup::{BorrowerPolicy, CloseAction, ResetEnvironment, ResetStart};
 
 use crate::body::Body;
-use crate::problem::Problem;
+use crate::problem::{Problem, invalid};
 use crate::{Context, wire};
 
 /// Gives a task a fresh workspace: the one before is sealed and given back, its sessions are stopped and kept.
@@ -31,7 +30,7 @@ pub(crate) async fn reset_workspace(
         "base_branch" => ResetStart::BaseBranch,
         other => {
             let reason = format!("{other:?} is neither same_base nor base_branch");
-            return Err(EngineError::InvalidField { field: "start", reason }.into());
+            return Err(invalid("start", reason));
         }
     };
     let borrowers = policy(request.borrowers.as_deref())?;
@@ -76,7 +75,7 @@ pub(super) fn policy(word: Option<&str>) -> Result<BorrowerPolicy, Problem> {
         "refuse" => Ok(BorrowerPolicy::Refuse),
         other => {
             let reason = format!("{other:?} is neither transfer nor refuse");
-            Err(EngineError::InvalidField { field: "borrowers", reason }.into())
+            Err(invalid("borrowers", reason))
         }
     }
 }
@@ -88,7 +87,7 @@ pub(super) fn action(field: &'static str, word: &str) -> Result<CloseAction, Pro
         "delete" => Ok(CloseAction::Delete),
         other => {
             let reason = format!("{other:?} is neither archive nor delete");
-            Err(EngineError::InvalidField { field, reason }.into())
+            Err(invalid(field, reason))
         }
     }
 }

@@ -8,11 +8,10 @@ use freehold_api::error::ErrorBody;
 use freehold_api::task::{FileDiff, TaskDetail};
 use freehold_api::trash::{ReopenTask, SealedChanges, SealedDiffQuery, TrashQuery, TrashedTask};
 use freehold_domain::id::{SealId, TaskId, WorkspaceId};
-use freehold_engine::EngineError;
 use freehold_engine::environment::reopen::{BranchChoice, Place, Reopening};
 
 use crate::body::{Body, Search};
-use crate::problem::{Problem, problem};
+use crate::problem::{Problem, invalid, problem};
 use crate::{Context, wire};
 
 /// Brings an archived or deleted task back, with its conversations and its workspace; answers when the files are
@@ -122,8 +121,4 @@ pub(crate) async fn purge_task(
 ) -> Result<(StatusCode, Json<CleanupJob>), Problem> {
     let job = context.engine.purge_task(TaskId::new(id)?).await?;
     Ok((StatusCode::ACCEPTED, Json(wire::cleanup_job(job))))
-}
-
-fn invalid(field: &'static str, reason: String) -> Problem {
-    EngineError::InvalidField { field, reason }.into()
 }
