@@ -2,6 +2,9 @@
 //!
 //! The client's first frame is [`LiveHello`]. The server answers [`LiveFrame::Ready`], then sends all events
 //! after `since` and goes on with new ones. A client that reconnects says the last number it saw.
+//!
+//! Over the same connection a client may ask for every operation of the interface: each later frame of it is a
+//! [`LiveCall`], answered by one [`LiveFrame::Answer`] among the events.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,6 +19,21 @@ pub struct LiveHello {
     /// The last event that was seen; absent to begin with the present.
     #[serde(default)]
     pub since: Option<i64>,
+}
+
+/// A later frame of a client: one request of the interface.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LiveCall {
+    /// A name for the call, chosen by the client; the answer carries it.
+    pub call: String,
+    /// The method, for example `POST`.
+    pub method: String,
+    /// The path with its query, for example `/tasks/3f2a/archive?seal=true`.
+    pub path: String,
+    /// The body, where the request has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<serde_json::Value>,
 }
 
 /// A frame of the server.
@@ -41,6 +59,15 @@ pub enum LiveFrame {
     Ping {
         /// The newest event that was sent.
         newest: i64,
+    },
+    /// What became of a [`LiveCall`]; answers come as they are ready, not in the order of the calls.
+    Answer {
+        /// The name of the call; empty when it could not be read.
+        call: String,
+        /// The status, as over HTTP.
+        status: u16,
+        /// The body, as over HTTP; null when there is none.
+        body: serde_json::Value,
     },
     /// The hello was refused; the connection is closed.
     Refused {

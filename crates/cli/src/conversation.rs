@@ -42,6 +42,10 @@ impl<'a> Follower<'a> {
             LiveFrame::Refused { message } => {
                 return Err(Failure::new(Exit::Unreachable, "live_refused", message));
             }
+            LiveFrame::Answer { .. } => {
+                let message = "the live connection began with an answer to a call that was not made";
+                return Err(Failure::new(Exit::Unreachable, "live_refused", message));
+            }
         };
         Ok(Self { connection, live, seen, screen: Screen::new(output), answered: Vec::new() })
     }
@@ -119,6 +123,7 @@ impl<'a> Follower<'a> {
                 self.seen = self.seen.max(newest);
                 Ok(None)
             }
+            LiveFrame::Answer { .. } => Ok(None),
             LiveFrame::Refused { message } => Err(Failure::new(Exit::Unreachable, "live_refused", message)),
         }
     }

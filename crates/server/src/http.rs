@@ -9,10 +9,10 @@ mod task;
 mod trash;
 mod workspace;
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::any;
+use axum::{Extension, Router};
 use utoipa::OpenApi as _;
 use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
 use utoipa_axum::router::OpenApiRouter;
@@ -31,6 +31,7 @@ pub(crate) const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
     components(schemas(
         freehold_api::error::ErrorBody,
         freehold_api::live::LiveHello,
+        freehold_api::live::LiveCall,
         freehold_api::live::LiveFrame,
         freehold_api::live::LiveEvent,
         freehold_api::live::EventBody,
@@ -129,9 +130,19 @@ fn add_other_answers(operation: &mut utoipa::openapi::path::Operation) {
 /// The whole server: the interface, the live connection and the web app.
 pub(crate) fn router(context: Context, port: u16) -> Router {
     let guarded = guarded().split_for_parts().0;
+    let calls = live::calls::Calls::new(
+        guarded
+            .clone()
+            .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+            .with_state(context.clone())
+            .fallback(problem::unknown_path)
+            .layer(from_fn(problem::explain))
+            .layer(from_fn(problem::catch_panics)),
+    );
     let guarded = guarded.layer(from_fn_with_state(context.clone(), require_token));
     let interface = guarded
         .merge(open().split_for_parts().0)
+        .layer(Extension(calls))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(context)
         .fallback(problem::unknown_path);

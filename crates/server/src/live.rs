@@ -1,24 +1,28 @@
 //! The live connection: every event once, in order, from where the client left off.
 //!
-//! A client says hello, then only listens. Two things go on at the same time: the server speaks (events and
-//! pings), and it listens for signs of life; when either ends, the connection ends. A client that is given up
-//! loses nothing: it comes back and says the last number it saw.
+//! A client says hello, then listens, and asks for what it wants done. Two things go on at the same time: the
+//! server speaks (events, answers and pings), and it listens for calls and signs of life; when either ends, the
+//! connection ends. A client that is given up loses nothing: it comes back and says the last number it saw.
 
+pub(crate) mod calls;
 pub(crate) mod hub;
 mod ring;
 
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use freehold_api::live::{LiveFrame, LiveHello};
-use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use crate::Context;
+use crate::http::MAX_BODY_BYTES;
+use calls::Calls;
 
 /// How long a client may take to say hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
@@ -30,26 +34,32 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 const SEND_LIMIT: Duration = Duration::from_secs(30);
 /// How long saying goodbye may take.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
-/// The largest frame of a client, in bytes; clients only say hello.
-const MAX_CLIENT_FRAME: usize = 16 * 1024;
+/// The largest hello, in bytes.
+const MAX_HELLO_BYTES: usize = 16 * 1024;
+/// The largest frame of a client, in bytes: a body, and what a call says besides.
+const MAX_CLIENT_FRAME: usize = MAX_BODY_BYTES + MAX_HELLO_BYTES;
 
 type Sink = SplitSink<WebSocket, Message>;
 type Stream = SplitStream<WebSocket>;
 
 /// Upgrades to the live connection. The token comes in the first frame, because browsers cannot set headers.
 #[utoipa::path(get, path = "/live", tag = "live", security(()),
-    responses((status = 101, description = "a WebSocket: LiveHello, then LiveFrame after LiveFrame")))]
-pub(crate) async fn connect(State(context): State<Context>, upgrade: WebSocketUpgrade) -> Response {
+    responses((status = 101, description = "a WebSocket: LiveHello and LiveCalls, LiveFrame after LiveFrame")))]
+pub(crate) async fn connect(
+    State(context): State<Context>,
+    Extension(calls): Extension<Calls>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     let upgrade = upgrade.max_message_size(MAX_CLIENT_FRAME).max_frame_size(MAX_CLIENT_FRAME);
     let clients = context.clients.clone();
-    upgrade.on_upgrade(move |socket| clients.track_future(serve(socket, context)))
+    upgrade.on_upgrade(move |socket| clients.track_future(serve(socket, context, calls)))
 }
 
 /// Serves one client until it goes or the server stops.
-async fn serve(socket: WebSocket, context: Context) {
+async fn serve(socket: WebSocket, context: Context, calls: Calls) {
     let (mut sink, mut stream) = socket.split();
     tokio::select! {
-        _ = converse(&mut sink, &mut stream, &context) => {}
+        _ = converse(&mut sink, &mut stream, &context, &calls) => {}
         () = context.stop.cancelled() => {}
     }
     // A client that is gone need not be told so.
@@ -57,21 +67,24 @@ async fn serve(socket: WebSocket, context: Context) {
 }
 
 /// Talks with a client; `None` says that it is gone or has to come back.
-async fn converse(sink: &mut Sink, stream: &mut Stream, context: &Context) -> Option<()> {
+async fn converse(sink: &mut Sink, stream: &mut Stream, context: &Context, calls: &Calls) -> Option<()> {
     let first = timeout(HELLO_LIMIT, stream.next()).await.ok()??.ok()?;
     let seen = match read_hello(&first, context) {
         Ok(since) => greet(sink, context, since).await?,
         Err(message) => return say(sink, &LiveFrame::Refused { message }).await,
     };
+    // One place: who does not take answers is not listened to any longer.
+    let (answers, ready) = mpsc::channel(1);
     tokio::select! {
-        end = speak(sink, context, seen) => end,
-        end = listen(stream) => end,
+        end = speak(sink, context, seen, ready) => end,
+        end = listen(stream, calls, &answers) => end,
     }
 }
 
 /// Reads the first frame; gives where the client wants to begin, or why it may not.
 fn read_hello(first: &Message, context: &Context) -> Result<Option<i64>, String> {
-    let hello = first.to_text().ok().and_then(|text| serde_json::from_str::<LiveHello>(text).ok());
+    let text = first.to_text().ok().filter(|text| text.len() <= MAX_HELLO_BYTES);
+    let hello = text.and_then(|text| serde_json::from_str::<LiveHello>(text).ok());
     let hello = hello.ok_or("the first frame is no hello: send {\"token\": …, \"since\": …} as text")?;
     if context.token.matches(&hello.token) {
         Ok(hello.since)
@@ -102,8 +115,13 @@ fn beginning(since: Option<i64>, oldest: i64, newest: i64) -> Option<i64> {
     (since == newest || is_kept).then_some(since)
 }
 
-/// Sends every event after `seen`, and pings.
-async fn speak(sink: &mut Sink, context: &Context, mut seen: i64) -> Option<()> {
+/// Sends every event after `seen`, answers as they come, and pings.
+async fn speak(
+    sink: &mut Sink,
+    context: &Context,
+    mut seen: i64,
+    mut answers: mpsc::Receiver<LiveFrame>,
+) -> Option<()> {
     let mut newest = context.engine.watch_events();
     let mut beat = interval(PING_EVERY);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -115,6 +133,7 @@ async fn speak(sink: &mut Sink, context: &Context, mut seen: i64) -> Option<()> 
                 accepted(sink.send(Message::Ping(axum::body::Bytes::new()))).await?;
                 say(sink, &LiveFrame::Ping { newest: seen }).await?;
             }
+            Some(answer) = answers.recv() => say(sink, &answer).await?,
             grown = grow_beyond(&mut newest, seen) => {
                 grown?;
                 seen = send_after(sink, context, seen).await?;
@@ -145,12 +164,26 @@ async fn grow_beyond(newest: &mut watch::Receiver<i64>, seen: i64) -> Option<()>
     newest.wait_for(|newest| *newest > seen).await.is_ok().then_some(())
 }
 
-/// Takes what the client sends, which is nothing but signs of life, until it goes or is silent for too long.
-async fn listen(stream: &mut Stream) -> Option<()> {
+/// Carries out what the client asks for, a few calls at a time, until it goes or is silent for too long.
+async fn listen(stream: &mut Stream, calls: &Calls, answers: &mpsc::Sender<LiveFrame>) -> Option<()> {
+    let mut running = FuturesUnordered::new();
+    let mut deadline = Instant::now() + SILENCE_LIMIT;
     loop {
-        match timeout(SILENCE_LIMIT, stream.next()).await.ok()??.ok()? {
-            Message::Close(_) => return None,
-            Message::Text(_) | Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => {}
+        tokio::select! {
+            // While as many calls run as may, the next ones wait in the connection.
+            message = stream.next(), if running.len() < calls::MAX_AT_ONCE => {
+                deadline = Instant::now() + SILENCE_LIMIT;
+                match message?.ok()? {
+                    Message::Close(_) => return None,
+                    Message::Text(text) => match calls::read(text.as_str()) {
+                        Ok(call) => running.push(calls.answer(call)),
+                        Err(refused) => answers.send(*refused).await.ok()?,
+                    },
+                    Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => {}
+                }
+            }
+            Some(answer) = running.next() => answers.send(answer).await.ok()?,
+            () = sleep_until(deadline), if running.len() < calls::MAX_AT_ONCE => return None,
         }
     }
 }

@@ -8,8 +8,13 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use tempfile::TempDir;
+
+/// How often a git that met a half-written registration is run, and the pause between.
+const LOOKS: u32 = 50;
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// A repository with one branch, `main`, and one commit or more; gone when dropped.
 #[derive(Debug)]
@@ -117,9 +122,17 @@ impl TempRepo {
         self.git_in(&self.path, arguments)
     }
 
-    /// Runs git in a folder and returns what it printed, without the last line break.
+    /// Runs git in a folder and returns what it printed, without the last line break. Git fails when it looks at
+    /// a registration of a worktree that another git is just writing; then it is run again.
     pub fn git_in(&self, folder: &Path, arguments: &[&str]) -> String {
-        let output = self.command(folder, arguments).output().expect("a git program");
+        let mut output = self.try_git_in(folder, arguments);
+        for _ in 1..LOOKS {
+            if !met_a_half_written_registration(&output) {
+                break;
+            }
+            std::thread::sleep(LOOK_PAUSE);
+            output = self.try_git_in(folder, arguments);
+        }
         printed(&output, arguments)
     }
 
@@ -191,6 +204,11 @@ pub fn tree(top: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
 pub fn write_file(path: &Path, content: impl AsRef<[u8]>) {
     std::fs::create_dir_all(path.parent().expect("a folder around the file")).expect("new folders");
     std::fs::write(path, content).expect("a written file");
+}
+
+fn met_a_half_written_registration(output: &Output) -> bool {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    !output.status.success() && stderr.contains("/worktrees/") && stderr.contains("failed to read")
 }
 
 fn printed(output: &Output, arguments: &[&str]) -> String {

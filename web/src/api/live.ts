@@ -109,6 +109,7 @@ export class LiveConnection {
         this.options.onState("refused");
         break;
       case "ping":
+      case "answer":
         break;
     }
   }

@@ -1040,6 +1040,17 @@ export interface components {
              */
             size_bytes?: number | null;
         };
+        /** @description A later frame of a client: one request of the interface. */
+        LiveCall: {
+            /** @description The body, where the request has one. */
+            body?: unknown;
+            /** @description A name for the call, chosen by the client; the answer carries it. */
+            call: string;
+            /** @description The method, for example `POST`. */
+            method: string;
+            /** @description The path with its query, for example `/tasks/3f2a/archive?seal=true`. */
+            path: string;
+        };
         /** @description One event. */
         LiveEvent: {
             /** @description When it was stored. */
@@ -1085,6 +1096,18 @@ export interface components {
              * @description The newest event that was sent.
              */
             newest: number;
+        } | {
+            /** @description The body, as over HTTP; null when there is none. */
+            body: unknown;
+            /** @description The name of the call; empty when it could not be read. */
+            call: string;
+            /** @enum {string} */
+            frame: "answer";
+            /**
+             * Format: int32
+             * @description The status, as over HTTP.
+             */
+            status: number;
         } | {
             /** @enum {string} */
             frame: "refused";
@@ -2049,7 +2072,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description a WebSocket: LiveHello, then LiveFrame after LiveFrame */
+            /** @description a WebSocket: LiveHello and LiveCalls, LiveFrame after LiveFrame */
             101: {
                 headers: {
                     [name: string]: unknown;

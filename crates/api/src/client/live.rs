@@ -7,7 +7,7 @@ use tungstenite::{Message, WebSocket};
 
 use super::ClientError;
 use crate::BASE_PATH;
-use crate::live::{LiveFrame, LiveHello};
+use crate::live::{LiveCall, LiveFrame, LiveHello};
 
 /// How long nothing may come; the server says something at least every 15 seconds.
 const SILENCE_LIMIT: Duration = Duration::from_secs(60);
@@ -32,6 +32,13 @@ impl LiveStream {
         let hello = serde_json::to_string(&hello).map_err(|error| unreachable(error.to_string()))?;
         socket.send(Message::text(hello)).map_err(|error| unreachable(error.to_string()))?;
         Ok(Self { socket, address: address.to_owned() })
+    }
+
+    /// Asks for an operation; its answer is one of the next frames.
+    pub fn call(&mut self, call: &LiveCall) -> Result<(), ClientError> {
+        let unreachable = |reason| ClientError::Unreachable { address: self.address.clone(), reason };
+        let call = serde_json::to_string(call).map_err(|error| unreachable(error.to_string()))?;
+        self.socket.send(Message::text(call)).map_err(|error| unreachable(error.to_string()))
     }
 
     /// Waits for the next frame.

@@ -1,15 +1,20 @@
 //! The live connection: nothing lost, nothing twice, order kept; whoever is slow or comes back.
 
+use std::io::ErrorKind;
+use std::net::TcpStream;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use freehold_api::client::{ClientError, LiveStream};
-use freehold_api::live::LiveFrame;
+use freehold_api::live::{LiveCall, LiveFrame};
 use freehold_api::task::UpdateTask;
 use freehold_domain::clock::Timestamp;
 use freehold_domain::event::EventBody;
 use freehold_domain::id::{MessageId, SessionId, TaskId};
 use freehold_store::StoreError;
+use serde_json::Value;
+use tungstenite::WebSocket;
 
 use crate::door::{Door, LIMIT, new_task, on_both_engines, on_sqlite};
 
@@ -201,21 +206,147 @@ fn without_a_number_the_stream_begins_with_the_present() {
     });
 }
 
+/// A connection that has said nothing yet.
+fn socket_of(door: &Door) -> WebSocket<TcpStream> {
+    let stream = TcpStream::connect(door.address()).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    tungstenite::client(format!("ws://{}/api/v1/live", door.address()), stream).unwrap().0
+}
+
+/// Waits for a frame; a signal, such as the end of a child, only cuts the wait short.
+fn read(socket: &mut WebSocket<TcpStream>) -> Result<tungstenite::Message, tungstenite::Error> {
+    loop {
+        match socket.read() {
+            Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
 #[test]
 fn a_first_frame_that_is_no_hello_is_refused_and_silence_is_not_waited_for_for_ever() {
     on_sqlite(|door| {
-        let connect = || {
-            let stream = std::net::TcpStream::connect(door.address()).unwrap();
-            stream.set_read_timeout(Some(LIMIT)).unwrap();
-            tungstenite::client(format!("ws://{}/api/v1/live", door.address()), stream).unwrap().0
-        };
-        let mut wrong = connect();
+        let mut wrong = socket_of(door);
         wrong.send(tungstenite::Message::text("{}")).unwrap();
-        let answer: LiveFrame = serde_json::from_str(wrong.read().unwrap().to_text().unwrap()).unwrap();
+        let answer: LiveFrame = serde_json::from_str(read(&mut wrong).unwrap().to_text().unwrap()).unwrap();
         assert!(matches!(answer, LiveFrame::Refused { .. }), "{answer:?}");
         let begun = Instant::now();
-        let mut silent = connect();
-        assert!(matches!(silent.read(), Ok(tungstenite::Message::Close(_)) | Err(_)));
+        let mut silent = socket_of(door);
+        assert!(matches!(read(&mut silent), Ok(tungstenite::Message::Close(_)) | Err(_)));
         assert!((9..30).contains(&begun.elapsed().as_secs()), "closed after {:?}", begun.elapsed());
+    });
+}
+
+/// Asks over the live connection and waits for the answer; events may come before it.
+fn ask(live: &mut LiveStream, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+    let asked = format!("{method} {path}");
+    let (method, path) = (method.to_owned(), path.to_owned());
+    live.call(&LiveCall { call: asked.clone(), method, path, body }).unwrap();
+    loop {
+        if let LiveFrame::Answer { call, status, body } = live.next_frame().unwrap() {
+            assert_eq!(call, asked);
+            return (status, body);
+        }
+    }
+}
+
+#[test]
+fn a_task_lives_and_is_closed_and_brought_back_over_the_live_connection_alone() {
+    on_both_engines(|door| {
+        let repository = door.add_repository();
+        let mut live = door.listen(door.newest());
+        let task = serde_json::to_value(new_task(&repository, "Over the wire", "", true)).unwrap();
+        let (status, made) = ask(&mut live, "POST", "/tasks", Some(task));
+        assert_eq!(status, 201, "{made}");
+        let id = made["task"]["id"].as_str().unwrap().to_owned();
+        let wait = |live: &mut LiveStream, what: &str, is_so: &dyn Fn(&Value) -> bool| {
+            let begun = Instant::now();
+            loop {
+                let (status, task) = ask(live, "GET", &format!("/tasks/{id}"), None);
+                assert_eq!(status, 200, "{task}");
+                if is_so(&task) {
+                    return task;
+                }
+                assert!(begun.elapsed() < LIMIT, "{what}: {task}");
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        };
+        let task = wait(&mut live, "ready", &|task| task["environment"]["status"] == "ready");
+        let path = task["environment"]["repositories"][0]["worktree_path"].as_str().unwrap().to_owned();
+        std::fs::write(Path::new(&path).join("work.txt"), "work").unwrap();
+
+        let (status, refused) = ask(&mut live, "POST", &format!("/tasks/{id}/archive"), None);
+        assert_eq!((status, &refused["code"]), (409, &Value::from("at_stake")), "{refused}");
+        let (status, answer) = ask(&mut live, "POST", &format!("/api/v1/tasks/{id}/archive?seal=true"), None);
+        assert!((200..300).contains(&status), "{answer}");
+        wait(&mut live, "given back", &|_| !Path::new(&path).exists());
+        wait(&mut live, "done", &|task| {
+            task["cleanup_jobs"].as_array().unwrap().iter().all(|job| job["state"] == "succeeded")
+        });
+        let (status, answer) =
+            ask(&mut live, "POST", &format!("/tasks/{id}/reopen"), Some(serde_json::json!({})));
+        assert!((200..300).contains(&status), "{answer}");
+        wait(&mut live, "brought back", &|task| task["environment"]["status"] == "ready");
+        assert_eq!(std::fs::read_to_string(Path::new(&path).join("work.txt")).unwrap(), "work");
+    });
+}
+
+#[test]
+fn a_call_that_cannot_be_carried_out_is_answered_by_name_and_the_connection_goes_on() {
+    on_sqlite(|door| {
+        let mut live = door.listen(door.newest());
+        for (method, path, status, code) in [
+            ("GET", "/nowhere", 404, "unknown_path"),
+            ("GET", "/live", 404, "unknown_path"),
+            ("PUT", "/tasks", 405, "method_not_allowed"),
+            ("GET", "tasks", 400, "invalid_field"),
+            ("GET", "/tasks/a b", 400, "invalid_field"),
+            ("G T", "/tasks", 400, "invalid_field"),
+            ("GET", "/tasks/none", 404, "not_found"),
+            ("POST", "/tasks", 400, "invalid_body"),
+        ] {
+            let (answered, body) = ask(&mut live, method, path, None);
+            assert_eq!((answered, body["code"].as_str()), (status, Some(code)), "{method} {path}: {body}");
+        }
+        let (status, body) = ask(&mut live, "POST", "/tasks", Some(serde_json::json!({ "title": 7 })));
+        assert!(status == 400 || status == 422, "{status}: {body}");
+
+        // More at once than are carried out at once: each gets its answer.
+        for number in 0..40 {
+            let (method, path) = ("GET".to_owned(), "/server".to_owned());
+            live.call(&LiveCall { call: number.to_string(), method, path, body: None }).unwrap();
+        }
+        let mut answered: Vec<u32> = (0..40)
+            .map(|_| match live.next_frame().unwrap() {
+                LiveFrame::Answer { call, status: 200, .. } => call.parse().unwrap(),
+                other => panic!("no answer: {other:?}"),
+            })
+            .collect();
+        answered.sort_unstable();
+        assert_eq!(answered, (0..40).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn a_frame_that_is_no_call_is_refused_by_name() {
+    on_sqlite(|door| {
+        let mut socket = socket_of(door);
+        let hello = format!("{{\"token\":\"{}\"}}", door.token.reveal());
+        socket.send(tungstenite::Message::text(hello)).unwrap();
+        read(&mut socket).unwrap();
+        for (frame, name) in
+            [("no json", ""), ("{}", ""), ("[]", ""), (r#"{"call":"a","method":"GET"}"#, "a")]
+        {
+            socket.send(tungstenite::Message::text(frame)).unwrap();
+            let answer: LiveFrame =
+                serde_json::from_str(read(&mut socket).unwrap().to_text().unwrap()).unwrap();
+            match answer {
+                LiveFrame::Answer { call, status: 400, body } => {
+                    assert_eq!(call, name);
+                    assert!(body["message"].as_str().unwrap().contains("no call"), "{body}");
+                }
+                other => panic!("{frame}: {other:?}"),
+            }
+        }
     });
 }
