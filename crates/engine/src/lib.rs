@@ -25,6 +25,7 @@ pub mod trash;
 pub mod workspace;
 
 mod launch;
+mod metrics;
 mod pool;
 mod preparation;
 mod setup;

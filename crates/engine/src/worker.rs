@@ -1,7 +1,10 @@
-//! The cleanup worker: claims due jobs, one at a time, and keeps its claim alive while it works.
+//! The cleanup worker: claims due jobs, works on several at once, and keeps its claims alive meanwhile.
 //!
-//! It is woken by a signal and by the clock alike, so a job that a crash left behind is found without one.
+//! Jobs that touch the same repository or the same task run one after another; a repository that keeps its job
+//! waiting does not hold up others. The worker is woken by a signal and by the clock alike, so a job that a crash left
+//! behind is found without one.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +12,14 @@ use freehold_domain::cleanup::CleanupJob;
 use freehold_domain::clock::Timestamp;
 use freehold_git::Remover;
 use freehold_store as store;
+use freehold_store::cleanup::Claim;
+use tokio::task::{Id, JoinError, JoinSet};
 
 use crate::cleanup::waiting::SIGN_OF_LIFE_MS;
 use crate::{Engine, EngineError};
 
+/// How many jobs are worked on at once.
+const MAX_AT_ONCE: usize = 4;
 /// How long a claim lasts without a heartbeat, in milliseconds.
 const LEASE_MS: i64 = 30_000;
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -37,39 +44,65 @@ impl CleanupWorker {
     }
 
     pub(crate) async fn run(self) {
-        let shutdown = self.engine.inner.shutdown.clone();
+        let worker = Arc::new(self);
+        let shutdown = worker.engine.inner.shutdown.clone();
+        let mut work = Work::default();
+        worker.release_claims().await;
         let (mut swept, mut closed): (Option<Timestamp>, Option<Timestamp>) = (None, None);
-        let mut seen = self.engine.now();
+        let mut seen = worker.engine.now();
         while !shutdown.is_cancelled() {
-            let now = self.engine.now();
+            let now = worker.engine.now();
             if swept.is_none_or(|swept| now.millis_since(swept) > SWEEP_MS) {
                 swept = Some(now);
-                if let Err(error) = self.engine.purge_expired().await {
+                if let Err(error) = worker.engine.purge_expired().await {
                     tracing::error!(%error, "what has reached its age could not be purged");
                 }
             }
             if closed.is_none_or(|closed| now.millis_since(closed) > CLOSING_SWEEP_MS) {
                 closed = Some(now);
-                if let Err(error) = self.engine.close_what_is_due().await {
+                if let Err(error) = worker.engine.close_what_is_due().await {
                     tracing::error!(%error, "what closes by itself could not be looked through");
                 }
             }
             // First, as what a crash left half taken has to be whole before the job of its attempt looks at it.
-            if let Err(error) = self.give_back_idle().await {
+            if let Err(error) = worker.give_back_idle().await {
                 tracing::error!(%error, "idle worktrees could not be given back");
             }
             if now.millis_since(seen) >= SIGN_OF_LIFE_MS {
                 seen = now;
-                self.give_sign_of_life().await;
+                worker.give_sign_of_life().await;
             }
-            match self.claim().await {
-                Ok(Some(job)) => self.work(job).await,
-                Ok(None) => self.sleep().await,
-                Err(error) => {
-                    tracing::error!(%error, "cleanup jobs could not be claimed");
-                    self.sleep().await;
+            worker.begin_what_is_due(&mut work).await;
+        }
+        while work.end_of_one().await {}
+    }
+
+    /// Begins the next job that can be worked on; where there is none, waits until that may have changed.
+    async fn begin_what_is_due(self: &Arc<Self>, work: &mut Work) {
+        let claim = if work.is_full() { Ok(Claim::Unwanted) } else { self.claim(work.busy()).await };
+        match claim {
+            Ok(Claim::Job(job)) => work.begin(*job, self),
+            Ok(Claim::Unwanted) => {
+                tokio::select! {
+                    _ = work.end_of_one(), if !work.is_idle() => {}
+                    () = self.engine.inner.shutdown.cancelled() => {}
+                    () = tokio::time::sleep(Duration::from_millis(IDLE_MS.unsigned_abs())) => {}
                 }
             }
+            Ok(Claim::Nothing) => self.sleep(work).await,
+            Err(error) => {
+                tracing::error!(%error, "cleanup jobs could not be claimed");
+                self.sleep(work).await;
+            }
+        }
+    }
+
+    /// What this node's earlier life was working on is due at once.
+    async fn release_claims(&self) {
+        let node = self.engine.inner.options.node_id.clone();
+        let write = self.engine.inner.store.write(move |tx| store::cleanup::release_all(tx, &node));
+        if let Err(error) = write.await {
+            tracing::warn!(%error, "claims of an earlier start last until their leases end");
         }
     }
 
@@ -86,14 +119,15 @@ impl CleanupWorker {
         }
     }
 
-    async fn claim(&self) -> Result<Option<CleanupJob>, EngineError> {
+    async fn claim(&self, busy: HashSet<String>) -> Result<Claim, EngineError> {
         let (node, now) = (self.engine.inner.options.node_id.clone(), self.engine.now());
         let write = self.engine.inner.store.write(move |tx| {
-            let job = store::cleanup::claim_next(tx, &node, now, LEASE_MS)?;
-            if let Some(job) = &job {
+            let is_wanted = |job: &CleanupJob| touched(job).is_disjoint(&busy);
+            let claim = store::cleanup::claim_next(tx, &node, now, LEASE_MS, is_wanted)?;
+            if let Claim::Job(job) = &claim {
                 crate::cleanup::tell(tx, job, now);
             }
-            Ok::<_, EngineError>(job)
+            Ok::<_, EngineError>(claim)
         });
         write.await
     }
@@ -145,17 +179,72 @@ impl CleanupWorker {
         }
     }
 
-    async fn sleep(&self) {
+    async fn sleep(&self, work: &mut Work) {
         let now = self.engine.now();
         let node = self.engine.inner.options.node_id.clone();
         let read = self.engine.inner.store.read(move |tx| store::cleanup::next_due(tx, &node));
         let due = read.await.ok().flatten();
         let pause = due.map_or(IDLE_MS, |due: Timestamp| due.millis_since(now).clamp(50, IDLE_MS));
         tokio::select! {
+            _ = work.end_of_one(), if !work.is_idle() => {}
             () = self.engine.inner.cleanup_wake.notified() => {}
             () = self.job_of_another_server() => {}
             () = self.engine.inner.shutdown.cancelled() => {}
             () = tokio::time::sleep(Duration::from_millis(pause.unsigned_abs())) => {}
         }
     }
+}
+
+/// The jobs that are worked on, and what they touch.
+#[derive(Default)]
+struct Work {
+    attempts: JoinSet<()>,
+    touched: HashMap<Id, HashSet<String>>,
+}
+
+impl Work {
+    fn begin(&mut self, job: CleanupJob, worker: &Arc<CleanupWorker>) {
+        let touched = touched(&job);
+        let worker = worker.clone();
+        let attempt = self.attempts.spawn(async move { worker.work(job).await });
+        self.touched.insert(attempt.id(), touched);
+    }
+
+    /// What may not be touched by another job now.
+    fn busy(&self) -> HashSet<String> {
+        self.touched.values().flatten().cloned().collect()
+    }
+
+    fn is_full(&self) -> bool {
+        self.attempts.len() >= MAX_AT_ONCE
+    }
+
+    fn is_idle(&self) -> bool {
+        self.attempts.is_empty()
+    }
+
+    /// Waits for an attempt to end; false when none runs.
+    async fn end_of_one(&mut self) -> bool {
+        let Some(ended) = self.attempts.join_next_with_id().await else { return false };
+        let id = match ended {
+            Ok((id, ())) => id,
+            Err(error) => {
+                // Its claim runs out, and it is tried again.
+                tracing::error!(%error, "a cleanup attempt stopped unexpectedly");
+                JoinError::id(&error)
+            }
+        };
+        self.touched.remove(&id);
+        true
+    }
+}
+
+/// What a job works on that no other may work on meanwhile: its task and its repositories.
+fn touched(job: &CleanupJob) -> HashSet<String> {
+    let mut touched = HashSet::from([job.task_id.as_str().to_owned()]);
+    if let Some(resources) = job.resources() {
+        touched.extend(resources.worktrees.iter().map(|worktree| worktree.repository_path.clone()));
+        touched.extend(resources.seals.iter().map(|seal| seal.repository_path.clone()));
+    }
+    touched
 }

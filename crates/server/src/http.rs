@@ -3,6 +3,7 @@
 mod agent;
 mod cleanup;
 mod lending;
+pub(crate) mod metrics;
 mod repository;
 mod session;
 mod task;
@@ -58,6 +59,7 @@ impl utoipa::Modify for BearerToken {
 fn guarded() -> OpenApiRouter<Context> {
     OpenApiRouter::new()
         .routes(routes!(workspace::read_server))
+        .routes(routes!(metrics::read_metrics))
         .routes(routes!(workspace::list_workspaces))
         .routes(routes!(workspace::delete_workspace))
         .routes(routes!(workspace::list_deleted_workspaces))

@@ -108,6 +108,7 @@ pub async fn serve(engine: Engine, options: ServerOptions) -> Result<RunningServ
     let failed = |source| ServerError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
+    http::metrics::begin();
     let stop = CancellationToken::new();
     let context = Context {
         hub: Arc::new(live::hub::Hub::new(engine.clone())),

@@ -33,6 +33,22 @@ macro_rules! select {
     };
 }
 
+/// Whether a job can be claimed at an instant: pending, waiting for its retry, or left by a worker that is gone.
+macro_rules! due {
+    ($now:literal) => {
+        concat!(
+            "state = 'pending' OR (state = 'retry_wait' AND (next_attempt_at IS NULL OR next_attempt_at <= ",
+            $now,
+            ")) OR (state = 'running' AND (lease_expires_at IS NULL OR lease_expires_at <= ",
+            $now,
+            "))"
+        )
+    };
+}
+
+/// How many due jobs are looked at for one that can be worked on.
+const DUE_LIMIT: i64 = 200;
+
 statements! {
     INSERT = concat!(
         "INSERT INTO task_resource_cleanup_jobs (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ",
@@ -41,14 +57,17 @@ statements! {
     FIND_BY_OPERATION = select!("WHERE operation_id = $1");
     STORE_SNAPSHOT =
         "UPDATE task_resource_cleanup_jobs SET resource_snapshot = $1, node_id = $2, updated_at = $3 WHERE id = $4";
+    LIST_DUE = concat!(
+        "SELECT ", columns!(), " FROM task_resource_cleanup_jobs WHERE node_id IN ('', $1) AND (", due!("$2"), ") ",
+        "ORDER BY created_at, id LIMIT $3"
+    );
     CLAIM = concat!(
         "UPDATE task_resource_cleanup_jobs SET state = 'running', lease_owner = $1, lease_expires_at = $2, ",
-        "fence = fence + 1, attempts = attempts + 1, next_attempt_at = NULL, updated_at = $3 WHERE id = (",
-        "SELECT id FROM task_resource_cleanup_jobs WHERE node_id IN ('', $1) AND (state = 'pending' ",
-        "OR (state = 'retry_wait' AND (next_attempt_at IS NULL OR next_attempt_at <= $3)) ",
-        "OR (state = 'running' AND (lease_owner = $1 OR lease_expires_at IS NULL OR lease_expires_at <= $3))) ",
-        "ORDER BY created_at, id LIMIT 1/*pg  FOR UPDATE SKIP LOCKED*/) RETURNING ", columns!()
+        "fence = fence + 1, attempts = attempts + 1, next_attempt_at = NULL, updated_at = $3 WHERE id = $4 AND (",
+        due!("$3"), ") RETURNING ", columns!()
     );
+    RELEASE =
+        "UPDATE task_resource_cleanup_jobs SET lease_expires_at = NULL WHERE state = 'running' AND lease_owner = $1";
     PARK =
         "UPDATE task_resource_cleanup_jobs SET state = 'needs_decision', last_error = $1, lease_owner = '', \
          lease_expires_at = NULL WHERE id = $2";
@@ -109,7 +128,9 @@ pub enum CleanupOutcome {
 }
 
 impl CleanupOutcome {
-    fn state(&self) -> CleanupState {
+    /// The state of the job after it.
+    #[must_use]
+    pub const fn state(&self) -> CleanupState {
         match self {
             Self::Succeeded => CleanupState::Succeeded,
             Self::RetryWait { .. } => CleanupState::RetryWait,
@@ -214,26 +235,64 @@ fn require_step_from(
     Err(StoreError::CleanupStep { job_id: job.id, from: job.state, to: next })
 }
 
-/// Claims the oldest due job whose worktrees the node can reach: pending, waiting for its retry, or running
-/// with an expired lease. A node has one worker, so a job that the node itself holds is a leftover of its
-/// earlier life and is due at once.
+/// What came of the wish for a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// The job is the node's until its lease ends.
+    Job(Box<CleanupJob>),
+    /// Jobs are due, but the worker wants none of them now.
+    Unwanted,
+    /// No job is due.
+    Nothing,
+}
+
+/// Claims the oldest due job whose worktrees the node can reach, and that its worker wants: pending, waiting for
+/// its retry, or running with an expired lease.
 pub fn claim_next(
     tx: &mut Tx<'_>,
     node: &NodeId,
     now: Timestamp,
     lease_ms: i64,
-) -> Result<Option<CleanupJob>, StoreError> {
-    loop {
-        let values = params![node.as_str(), now.plus_millis(lease_ms), now];
-        let claimed = tx.row(&CLAIM, values, TABLE, |fields| Ok(read(fields)))?;
-        let Some(Err(error)) = claimed else { return claimed.transpose() };
-        let StoreError::Corrupt { id, .. } = &error else { return Err(error) };
-        // It would be the next one for ever, and keep every other job waiting.
-        tracing::error!(%error, "a cleanup job that cannot be read is left to a person");
-        if tx.execute(&PARK, params![error.to_string(), id])? == 0 {
-            return Err(error);
+    is_wanted: impl Fn(&CleanupJob) -> bool,
+) -> Result<Claim, StoreError> {
+    let due = tx.rows(&LIST_DUE, params![node.as_str(), now, DUE_LIMIT], TABLE, |fields| Ok(read(fields)))?;
+    let mut is_any_due = false;
+    for job in due {
+        let job = match job {
+            Ok(job) => job,
+            Err(error @ StoreError::Corrupt { .. }) => {
+                park(tx, error)?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        is_any_due = true;
+        if !is_wanted(&job) {
+            continue;
+        }
+        let values = params![node.as_str(), now.plus_millis(lease_ms), now, job.id.as_str()];
+        // Another server may have been faster since the list was read.
+        if let Some(job) = tx.row(&CLAIM, values, TABLE, read)? {
+            return Ok(Claim::Job(Box::new(job)));
         }
     }
+    Ok(if is_any_due { Claim::Unwanted } else { Claim::Nothing })
+}
+
+/// Leaves a job that cannot be read to a person; it would be the next one for ever.
+fn park(tx: &mut Tx<'_>, error: StoreError) -> Result<(), StoreError> {
+    let StoreError::Corrupt { id, .. } = &error else { return Err(error) };
+    tracing::error!(%error, "a cleanup job that cannot be read is left to a person");
+    match tx.execute(&PARK, params![error.to_string(), id])? {
+        0 => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Gives up every claim of a node: those of its earlier life, as it begins a new one.
+pub fn release_all(tx: &mut Tx<'_>, node: &NodeId) -> Result<(), StoreError> {
+    tx.execute(&RELEASE, params![node.as_str()])?;
+    Ok(())
 }
 
 /// Extends a lease; false when the claim was lost.

@@ -42,6 +42,7 @@ impl Engine {
             return self.leave_to_a_person(job).await;
         }
         let Some(claimed) = ClaimedJob::new(job) else { return Ok(()) };
+        let begun = std::time::Instant::now();
         let attempt = self.attempt(&claimed, remover).await;
         let job = claimed.job().clone();
         let now = self.now();
@@ -61,6 +62,7 @@ impl Engine {
         let owned = given_back.as_ref().map_or(0, |resources| resources.worktrees.len());
         tracing::info!(job_id = %job.id, trigger = %job.trigger, ?outcome, "a cleanup attempt ended: {owned} owned workspaces given back");
         let (task_id, trigger) = (job.task_id.clone(), job.trigger);
+        crate::metrics::attempt_ended(trigger, &outcome, begun.elapsed());
         let is_reset = given_back.is_some() && trigger == CleanupTrigger::EnvironmentReset;
         let write = self.inner.store.write(move |tx| {
             if let Some(resources) = &given_back {

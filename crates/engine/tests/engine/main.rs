@@ -26,3 +26,4 @@ mod spy;
 mod starts;
 mod sweep;
 mod two_servers;
+mod worker;

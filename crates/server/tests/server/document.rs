@@ -11,6 +11,7 @@ const ROUTES: &str = "
     GET /openapi.json
     GET /live
     GET /server
+    GET /metrics
     GET /workspaces
     DELETE /workspaces/{id}
     DELETE /workflows/{id}

@@ -241,6 +241,7 @@ fn closes(door: &Door, task: &str, worktree: &Path) {
     assert!(!worktree.exists());
     let archived = TaskQuery { archived: Some(true), ..TaskQuery::default() };
     assert_eq!(client.tasks(&archived).unwrap().items.len(), 1);
+    is_measured(door);
     comes_back(door, task, worktree);
     let job = client.delete_task(task, &CONSENT).unwrap();
     wait_for_job(door, &job, "succeeded");
@@ -267,6 +268,24 @@ fn comes_back(door: &Door, task: &str, worktree: &Path) {
     assert_eq!(back.task.archived_at, None);
     assert!(worktree.join("freehold-demo.md").is_file());
     assert_eq!(refusal(client.reopen_task(task, &same)), (409, "task_open".into()));
+}
+
+/// What a monitoring program reads after a task was archived.
+fn is_measured(door: &Door) {
+    let refused = door.ask_with("GET", "/api/v1/metrics", &[&format!("Host: {}", door.address())], "");
+    assert_eq!(refused.status, 401);
+    let measured = door.ask("GET", "/api/v1/metrics", "");
+    assert_eq!(measured.status, 200, "{}", measured.body);
+    assert!(measured.head.contains("content-type: text/plain; version=0.0.4"), "{}", measured.head);
+    let value = |name: &str| {
+        let line = measured.body.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in {}", measured.body)).parse::<f64>().unwrap()
+    };
+    let attempts = r#"freehold_cleanup_attempts_total{trigger="archive",outcome="succeeded"}"#;
+    assert!(value(attempts) >= 1.0);
+    assert!(value(r#"freehold_cleanup_attempt_seconds_count{trigger="archive"}"#) >= 1.0);
+    assert!(value(r#"freehold_cleanup_jobs{state="needs_decision"}"#) >= 0.0);
+    assert!(value("freehold_cleanup_oldest_open_job_seconds") >= 0.0);
 }
 
 fn leaves_the_trash(door: &Door, task: &str) {

@@ -3,7 +3,7 @@
 use freehold_domain::cleanup::{
     CleanupJob, CleanupState, CleanupTrigger, Lease, ResourceSnapshot, Snapshot, Stake, StakeKind,
 };
-use freehold_store::cleanup::{self, CleanupOutcome};
+use freehold_store::cleanup::{self, Claim, CleanupOutcome};
 use freehold_store::{StoreError, task};
 
 use crate::fixture::{Fixture, block_on, id, on_both_engines};
@@ -27,7 +27,14 @@ fn next_due(fixture: &Fixture) -> Option<freehold_domain::clock::Timestamp> {
 
 fn claim(fixture: &Fixture, node: &'static str) -> Option<CleanupJob> {
     let now = fixture.now();
-    fixture.write(move |tx| cleanup::claim_next(tx, &id(node), now, 10_000)).unwrap()
+    claimed(fixture.write(move |tx| cleanup::claim_next(tx, &id(node), now, 10_000, |_| true)).unwrap())
+}
+
+fn claimed(claim: Claim) -> Option<CleanupJob> {
+    match claim {
+        Claim::Job(job) => Some(*job),
+        Claim::Unwanted | Claim::Nothing => None,
+    }
 }
 
 #[test]
@@ -69,11 +76,11 @@ fn one_of_two_workers_gets_the_job() {
             let job = pending_job(fixture, &format!("job{round}"));
             let now = fixture.now();
             let claim_as = |node: &'static str| {
-                fixture.store.write(move |tx| cleanup::claim_next(tx, &id(node), now, 10_000))
+                fixture.store.write(move |tx| cleanup::claim_next(tx, &id(node), now, 10_000, |_| true))
             };
             let (a, b): (Result<_, StoreError>, Result<_, StoreError>) =
                 block_on(async { tokio::join!(claim_as("a"), claim_as("b")) });
-            let won: Vec<_> = [a.unwrap(), b.unwrap()].into_iter().flatten().collect();
+            let won: Vec<_> = [a.unwrap(), b.unwrap()].into_iter().filter_map(claimed).collect();
             assert_eq!(won.len(), 1, "round {round}");
             assert_eq!((&won[0].id, won[0].state), (&job.id, CleanupState::Running));
             assert_eq!((won[0].attempts, won[0].fence), (1, 1));
@@ -92,8 +99,34 @@ fn a_job_is_left_to_the_node_that_can_reach_its_worktrees() {
         fixture.write(move |tx| cleanup::store_snapshot(tx, &id("job"), &snapshot, now)).unwrap();
         assert_eq!(claim(fixture, "b"), None, "its file system is another");
         let first = claim(fixture, "a").unwrap();
+        assert_eq!(claim(fixture, "a"), None, "it works on it");
+        fixture.write(|tx| cleanup::release_all(tx, &id("b"))).unwrap();
+        assert_eq!(claim(fixture, "a"), None, "another node has nothing to release there");
+        fixture.write(|tx| cleanup::release_all(tx, &id("a"))).unwrap();
         let again = claim(fixture, "a").unwrap();
         assert_eq!((first.fence, again.fence), (1, 2), "what its earlier life held is due at once");
+    });
+}
+
+#[test]
+fn a_worker_gets_the_oldest_job_that_it_wants() {
+    on_both_engines("wanted", |fixture| {
+        for name in ["first", "second"] {
+            pending_job(fixture, name);
+            fixture.clock.advance_ms(1);
+        }
+        let wants = |wanted: &'static [&'static str]| {
+            let now = fixture.now();
+            let write = fixture.write(move |tx| {
+                cleanup::claim_next(tx, &id("a"), now, 10_000, |job| wanted.contains(&job.id.as_str()))
+            });
+            write.unwrap()
+        };
+        assert_eq!(wants(&[]), Claim::Unwanted);
+        assert_eq!(claimed(wants(&["second"])).unwrap().id, id("second"));
+        assert_eq!(wants(&["second"]), Claim::Unwanted, "it is worked on, and the first is not wanted");
+        assert_eq!(claimed(wants(&["first", "second"])).unwrap().id, id("first"));
+        assert_eq!(wants(&["first", "second"]), Claim::Nothing);
     });
 }
 
@@ -221,7 +254,7 @@ fn a_row_that_cannot_be_read_keeps_no_other_job_waiting() {
         }
         let good = pending_job(fixture, "good");
         assert_eq!(claim(fixture, "a").map(|job| job.id), Some(good.id.clone()));
-        assert_eq!(claim(fixture, "a").map(|job| job.id), Some(good.id.clone()), "and no other is left");
+        assert_eq!(claim(fixture, "a"), None, "and no other is left");
         let listed = fixture.read(|tx| cleanup::list(tx, None, None));
         assert_eq!(listed.into_iter().map(|job| job.id).collect::<Vec<_>>(), [good.id]);
         assert_eq!(fixture.read(cleanup::list_prepared), []);
