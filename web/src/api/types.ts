@@ -9,6 +9,7 @@ export type CleanupJob = Schemas["CleanupJob"];
 export type CloseReport = Schemas["CloseReport"];
 export type Environment = Schemas["Environment"];
 export type ErrorBody = Schemas["ErrorBody"];
+export type Offer = Schemas["Offer"];
 export type FileChange = Schemas["FileChange"];
 export type FileDiff = Schemas["FileDiff"];
 export type LeftOut = Schemas["LeftOut"];

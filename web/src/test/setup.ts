@@ -1,8 +1,11 @@
 import "@testing-library/jest-dom/vitest";
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach, beforeAll } from "vitest";
 import { startI18n } from "~/i18n";
 import { showOn } from "./surface";
+
+// How long a test looks for what the page will show; a busy machine is no failure.
+configure({ asyncUtilTimeout: 10_000 });
 
 beforeAll(async () => {
   showOn("desktop");

@@ -13,6 +13,8 @@ import { ErrorNotice, Loading } from "~/ui/feedback";
 import { Checkbox, Field, Input, Select, Textarea } from "~/ui/field";
 import { usePhone } from "~/ui/media";
 import { readRemembered, remember } from "~/ui/remembered";
+import { FROM_BASE, isComplete, placed, type StartPoint } from "./start-point";
+import { RefusedStart, StartKindField, StartPointFields } from "./start-point-fields";
 
 interface Choices {
   repositoryId: string;
@@ -32,6 +34,11 @@ export function NewTaskDialog({ onClose }: { onClose: () => void }) {
   const repositories = useQuery(repositoriesQuery);
   const agents = useQuery(agentsQuery);
   const create = useCreateTask(onClose);
+  const navigate = useNavigate();
+  const openTask = (taskId: string) => {
+    onClose();
+    void navigate({ to: "/tasks/$taskId", params: { taskId } });
+  };
   const failed = repositories.error ?? agents.error;
   return (
     <Dialog
@@ -58,6 +65,7 @@ export function NewTaskDialog({ onClose }: { onClose: () => void }) {
           repositories={repositories.data}
           agents={agents.data}
           error={create.error}
+          onOpenTask={openTask}
           onSubmit={(task) => !create.isPending && create.mutate(task)}
         />
       )}
@@ -84,10 +92,11 @@ interface NewTaskFormProps {
   repositories: Repository[];
   agents: AgentProfile[];
   error: unknown;
+  onOpenTask: (taskId: string) => void;
   onSubmit: (task: NewTask) => void;
 }
 
-function NewTaskForm({ formId, repositories, agents, error, onSubmit }: NewTaskFormProps) {
+function NewTaskForm({ formId, repositories, agents, error, onOpenTask, onSubmit }: NewTaskFormProps) {
   const { t } = useTranslation();
   const phone = usePhone();
   const [choices, setChoices] = useState(() =>
@@ -95,19 +104,23 @@ function NewTaskForm({ formId, repositories, agents, error, onSubmit }: NewTaskF
   );
   const [prompt, setPrompt] = useState("");
   const [title, setTitle] = useState("");
+  const [start, setStart] = useState(FROM_BASE);
   const [incomplete, setIncomplete] = useState(false);
+  const hasText = prompt.trim() !== "" || title.trim() !== "";
+  const changeStart = (part: Partial<StartPoint>) => setStart((old) => ({ ...old, ...part }));
   const branches = useQuery(branchesQuery(choices.repositoryId));
   const branch = chosenBranch(branches.data ?? [], choices.branches[choices.repositoryId]);
+  const base = branches.data?.find(({ name }) => name === branch);
   const change = (part: Partial<Choices>) => setChoices((old) => ({ ...old, ...part }));
 
   const submit = (event?: FormEvent) => {
     event?.preventDefault();
-    if (!prompt.trim() && !title.trim()) return setIncomplete(true);
+    if (!hasText || !isComplete(start)) return setIncomplete(true);
     remember(CHOICES, choices);
     onSubmit({
       prompt: prompt.trim(),
       ...(title.trim() ? { title: title.trim() } : {}),
-      repositories: [{ repository_id: choices.repositoryId, ...(branch ? { base_branch: branch } : {}) }],
+      ...placed(start, choices.repositoryId, { name: branch, isRemote: base?.is_remote ?? false }),
       agent_profile_id: choices.agentId,
       start: choices.start,
     });
@@ -121,7 +134,7 @@ function NewTaskForm({ formId, repositories, agents, error, onSubmit }: NewTaskF
       <Field
         label={t("task:new.prompt")}
         hint={phone ? undefined : t("task:new.promptHint")}
-        error={incomplete ? t("task:new.promptMissing") : undefined}
+        error={incomplete && !hasText ? t("task:new.promptMissing") : undefined}
       >
         {(control) => (
           <Textarea
@@ -149,40 +162,52 @@ function NewTaskForm({ formId, repositories, agents, error, onSubmit }: NewTaskF
           />
         )}
       </Field>
-      <div className="grid gap-3.5 md:grid-cols-3">
-        <Field label={t("task:new.repository")}>
-          {(control) => (
-            <Select
-              {...control}
-              value={choices.repositoryId}
-              onChange={(event) => change({ repositoryId: event.target.value })}
-            >
-              {repositories.map((repository) => (
-                <option key={repository.id} value={repository.id}>
-                  {repository.name}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
-        <Field label={t("task:new.branch")}>
-          {(control) => (
-            <Select
-              {...control}
-              value={branch}
-              disabled={!branches.data}
-              onChange={(event) =>
-                change({ branches: { ...choices.branches, [choices.repositoryId]: event.target.value } })
-              }
-            >
-              {(branches.data ?? []).map((candidate) => (
-                <option key={candidate.name} value={candidate.name}>
-                  {candidate.name}
-                </option>
-              ))}
-            </Select>
-          )}
-        </Field>
+      <div className="grid items-start gap-3.5 md:grid-cols-2">
+        <StartKindField start={start} onChange={changeStart} />
+        {start.kind !== "scratch" && (
+          <Field label={t("task:new.repository")}>
+            {(control) => (
+              <Select
+                {...control}
+                value={choices.repositoryId}
+                onChange={(event) => change({ repositoryId: event.target.value })}
+              >
+                {repositories.map((repository) => (
+                  <option key={repository.id} value={repository.id}>
+                    {repository.name}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        )}
+        {start.kind === "branch" && (
+          <Field label={t("task:new.branch")}>
+            {(control) => (
+              <Select
+                {...control}
+                value={branch}
+                disabled={!branches.data}
+                onChange={(event) =>
+                  change({ branches: { ...choices.branches, [choices.repositoryId]: event.target.value } })
+                }
+              >
+                {(branches.data ?? []).map((candidate) => (
+                  <option key={candidate.name} value={candidate.name}>
+                    {candidate.name}
+                  </option>
+                ))}
+              </Select>
+            )}
+          </Field>
+        )}
+        <StartPointFields
+          start={start}
+          branches={branches.data ?? []}
+          base={base}
+          incomplete={incomplete && !isComplete(start)}
+          onChange={changeStart}
+        />
         <Field label={t("task:new.agent")}>
           {(control) => (
             <Select
@@ -205,7 +230,7 @@ function NewTaskForm({ formId, repositories, agents, error, onSubmit }: NewTaskF
         checked={choices.start}
         onChange={(event) => change({ start: event.target.checked })}
       />
-      {error != null && <ErrorNotice error={error} />}
+      {error != null && <RefusedStart error={error} onChoose={setStart} onOpenTask={onOpenTask} />}
     </form>
   );
 }
