@@ -71,6 +71,26 @@ impl TestDatabase {
         Self { url: with_database(server_url(), &name), place: Place::Server { name } }
     }
 
+    /// Ends every connection to a database of PostgreSQL and empties its tables, but for the named ones: much quicker
+    /// than another database.
+    pub fn empty(&self, kept: &[&str]) {
+        let kept: Vec<String> = kept.iter().map(|table| format!("'{table}'")).collect();
+        let statement = format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid();
+             DO $$ DECLARE full_ones text; BEGIN
+                 SELECT string_agg(quote_ident(tablename), ', ') INTO full_ones FROM pg_tables
+                 WHERE schemaname = 'public' AND tablename NOT IN ({});
+                 IF full_ones IS NOT NULL THEN EXECUTE 'TRUNCATE ' || full_ones; END IF;
+             END $$",
+            kept.join(", ")
+        );
+        let url = self.url.clone();
+        let emptied =
+            std::thread::spawn(move || Client::connect(&url, NoTls)?.batch_execute(&statement)).join();
+        assert!(matches!(emptied, Ok(Ok(()))), "cannot empty {}: {emptied:?}", self.url);
+    }
+
     /// Names the database as Freehold's command line does.
     #[must_use]
     pub fn url(&self) -> &str {

@@ -10,11 +10,11 @@ const MAX_TASKS: usize = 3;
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     /// A person asks a server for a task.
-    Create { server: usize, both_repositories: bool, works: bool },
+    Create { server: usize, both_repositories: bool, works: bool, death: Option<Death> },
     /// A person asks a server for something about a task.
     Ask { server: usize, task: usize, request: Request },
-    /// As [`Step::Ask`], and the server dies so many milliseconds later.
-    AskAndCrash { server: usize, task: usize, request: Request, after_ms: u64 },
+    /// As [`Step::Ask`], and the server dies over it.
+    AskAndCrash { server: usize, task: usize, request: Request, death: Death },
     /// A person decides about the job of a task that waits for it.
     Decide { server: usize, task: usize, choice: Choice },
     /// A server dies.
@@ -25,6 +25,16 @@ pub(crate) enum Step {
     Start { server: usize },
     /// A person works in, or on, a workspace.
     Person { task: usize, worktree: usize, deed: Deed },
+}
+
+/// How a server dies over what it is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Death {
+    /// So many milliseconds later.
+    After(u64),
+    /// At one of the failpoints on the way, or at any, when it comes there once more than `passes` times; and there
+    /// again after its next start, where `again` says so.
+    At { failpoint: Option<usize>, passes: usize, again: bool },
 }
 
 /// What a person asks a server for.
@@ -75,6 +85,8 @@ pub(crate) enum Deed {
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     tasks: usize,
+    /// Whether the servers of this history make worktrees ahead of time.
+    pub(crate) has_pool: bool,
 }
 
 /// Histories on one server with SQLite, or on two with PostgreSQL.
@@ -85,13 +97,19 @@ impl<const SERVERS: usize> ReferenceStateMachine for Histories<SERVERS> {
     type Transition = Step;
 
     fn init_state() -> BoxedStrategy<Known> {
-        Just(Known { tasks: 0 }).boxed()
+        any::<bool>().prop_map(|has_pool| Known { tasks: 0, has_pool }).boxed()
     }
 
     fn transitions(known: &Known) -> BoxedStrategy<Step> {
         let server = 0..SERVERS;
-        let create = (server.clone(), any::<bool>(), prop::bool::weighted(0.25))
-            .prop_map(|(server, both_repositories, works)| Step::Create { server, both_repositories, works });
+        let create =
+            (server.clone(), any::<bool>(), prop::bool::weighted(0.25), prop::option::weighted(0.3, death()))
+                .prop_map(|(server, both_repositories, works, death)| Step::Create {
+                    server,
+                    both_repositories,
+                    works,
+                    death,
+                });
         if known.tasks == 0 {
             return create.boxed();
         }
@@ -101,9 +119,8 @@ impl<const SERVERS: usize> ReferenceStateMachine for Histories<SERVERS> {
             task,
             request,
         });
-        let crash_in = (server.clone(), task.clone(), request(), 0..200_u64).prop_map(
-            |(server, task, request, after_ms)| Step::AskAndCrash { server, task, request, after_ms },
-        );
+        let crash_in = (server.clone(), task.clone(), request(), death())
+            .prop_map(|(server, task, request, death)| Step::AskAndCrash { server, task, request, death });
         let decide = (server.clone(), task.clone(), choice())
             .prop_map(|(server, task, choice)| Step::Decide { server, task, choice });
         let person = (task, 0..2_usize, deed()).prop_map(|(task, worktree, deed)| Step::Person {
@@ -115,7 +132,7 @@ impl<const SERVERS: usize> ReferenceStateMachine for Histories<SERVERS> {
         prop_oneof![
             if is_full { 0 } else { 3 } => create,
             10 => ask,
-            3 => crash_in,
+            6 => crash_in,
             3 => decide,
             1 => server.clone().prop_map(|server| Step::Crash { server }),
             1 => server.clone().prop_map(|server| Step::Stop { server }),
@@ -153,6 +170,16 @@ fn request() -> BoxedStrategy<Request> {
         1 => Just(Request::Purge),
     ]
     .boxed()
+}
+
+fn death() -> impl Strategy<Value = Death> {
+    prop_oneof![
+        1 => (0..200_u64).prop_map(Death::After),
+        2 => (0..64_usize, prop::sample::select(vec![0, 0, 0, 1]), prop::bool::weighted(0.25))
+            .prop_map(|(failpoint, passes, again)| Death::At { failpoint: Some(failpoint), passes, again }),
+        4 => (0..16_usize, prop::bool::weighted(0.25))
+            .prop_map(|(passes, again)| Death::At { failpoint: None, passes, again }),
+    ]
 }
 
 fn choice() -> impl Strategy<Value = Choice> {

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use freehold_domain::cleanup::{CleanupJob, CleanupState, CleanupTrigger};
 use freehold_domain::environment::{EnvironmentRepo, EnvironmentRepoStatus, WorktreeOrigin};
 use freehold_domain::id::TaskId;
+use freehold_domain::pool::IdleWorktree;
 use freehold_testkit::repo::TempRepo;
 
 use crate::person::Changed;
@@ -329,8 +330,9 @@ impl Ledger {
             claimed.extend(creation.worktrees.iter().map(|worktree| PathBuf::from(&worktree.path)));
         }
         let is_down = stage.servers.iter().any(|server| !server.is_up());
+        self.check_idle(stage, &now.idle);
         for root in stage.servers.iter().map(crate::server::Server::root) {
-            for folder in entries(&root) {
+            for folder in entries(&root).into_iter().filter(|folder| !folder.ends_with(".idle")) {
                 let inner =
                     if folder.is_dir() && !folder.is_symlink() { entries(&folder) } else { Vec::new() };
                 let is_empty = inner.is_empty();
@@ -342,6 +344,26 @@ impl Ledger {
                     self.places.values().any(|place| place.is_disturbed && place.at.starts_with(&folder));
                 assert!(!is_empty || is_down || was_emptied, "{} is left empty", folder.display());
             }
+        }
+    }
+
+    /// Every idle worktree has a row; none is a task's.
+    fn check_idle(&self, stage: &Stage, rows: &[IdleWorktree]) {
+        for server in &stage.servers {
+            let folder = server.root().join(".idle");
+            // Read before the rows are read once more, as the pool fills while a history goes on.
+            let found = if folder.is_dir() { entries(&folder) } else { Vec::new() };
+            let is_listed = |rows: &[IdleWorktree], place: &Path| {
+                rows.iter().any(|row| Path::new(&row.path) == place && row.node_id == server.node)
+            };
+            for place in found {
+                let is_nobodys = !is_listed(rows, &place) && !is_listed(&stage.records().idle, &place);
+                assert!(!is_nobodys || place.symlink_metadata().is_err(), "{} has no row", place.display());
+            }
+        }
+        for place in self.places.values().filter(|place| place.on_disk.is_some()) {
+            let is_idle = rows.iter().any(|row| Path::new(&row.path) == place.at);
+            assert!(!is_idle, "{} is a task's and idle", place.at.display());
         }
     }
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use freehold_domain::cleanup::{CleanupJob, CleanupState};
 use freehold_domain::environment::{Creation, EnvironmentRepo};
 use freehold_domain::id::{AgentProfileId, RepositoryId, TaskId};
+use freehold_domain::pool::{IdleState, IdleWorktree};
 use freehold_domain::seal::WorkspaceSeal;
 use freehold_domain::session::{Session, SessionState};
 use freehold_domain::task::Task;
@@ -15,19 +17,23 @@ use freehold_engine::cleanup::{CloseAction, CloseTask, Decision, discard_phrase}
 use freehold_engine::environment::reopen::{BranchChoice, Place, Reopening};
 use freehold_engine::repository::AddRepository;
 use freehold_engine::session::NewSession;
-use freehold_engine::task::{NewTask, NewTaskRepository};
+use freehold_engine::task::{NewTask, NewTaskRepository, TaskListQuery};
 use freehold_engine::{Engine, EngineError, ErrorKind};
 use freehold_store::{self as store, Store, StoreError};
 use freehold_testkit::database::TestDatabase;
 use freehold_testkit::repo::TempRepo;
 
-use crate::history::{Choice, Request, Step};
+use crate::doom::{CLOSING, CREATING, REOPENING, Spot};
+use crate::history::{Choice, Death, Request, Step};
 use crate::ledger::{Ledger, Touched};
 use crate::person::Person;
 use crate::server::{Server, open_store};
 
 /// How long a history may take to come to rest after a step.
 const LIMIT: Duration = Duration::from_secs(90);
+
+/// How long an idle worktree is waited for.
+const FILLING: Duration = Duration::from_secs(4);
 
 /// Everything of one history.
 pub(crate) struct Stage {
@@ -39,12 +45,12 @@ pub(crate) struct Stage {
     broken_agent: AgentProfileId,
     /// Which server was last asked to run something for a task, as long as it lives.
     runs: BTreeMap<TaskId, usize>,
+    has_pool: bool,
     ledger: Ledger,
     step: usize,
     observer: Store,
     runtime: tokio::runtime::Runtime,
     _folder: tempfile::TempDir,
-    _database: TestDatabase,
 }
 
 /// What the database says at one moment.
@@ -52,6 +58,7 @@ pub(crate) struct Records {
     pub(crate) tasks: BTreeMap<TaskId, TaskRecord>,
     pub(crate) jobs: Vec<CleanupJob>,
     pub(crate) creations: Vec<Creation>,
+    pub(crate) idle: Vec<IdleWorktree>,
 }
 
 /// What the database says about one task.
@@ -100,19 +107,27 @@ impl std::fmt::Debug for Records {
                 creation.id, creation.state, creation.task_id, creation.node_id
             )?;
         }
+        for idle in &self.idle {
+            writeln!(f, "idle {} {:?} {}", idle.path, idle.state, idle.reason)?;
+        }
         Ok(())
     }
 }
 
 impl Stage {
-    pub(crate) fn new(database: TestDatabase, servers: usize) -> Self {
+    /// On a database of PostgreSQL that is empty, or on a new one of SQLite.
+    pub(crate) fn new(database: Option<&TestDatabase>, servers: usize, has_pool: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
+        let url = match database {
+            Some(database) => database.url().to_owned(),
+            None => format!("sqlite://{}", home.join("freehold.db").display()),
+        };
         let repos = vec![repository("one"), repository("two")];
         let mut servers: Vec<Server> = (0..servers)
             .map(|number| {
                 let (name, home) = (format!("node-{number}"), home.join(format!("home-{number}")));
-                Server::new(&name, home, database.url(), repos[0].config())
+                Server::new(&name, home, &url, repos[0].config(), has_pool)
             })
             .collect();
         servers.iter_mut().for_each(Server::start);
@@ -139,12 +154,12 @@ impl Stage {
             repositories,
             broken_agent,
             runs: BTreeMap::new(),
+            has_pool,
             ledger,
             step: 0,
-            observer: open_store(database.url()),
+            observer: open_store(&url),
             runtime,
             _folder: folder,
-            _database: database,
         }
     }
 
@@ -160,12 +175,12 @@ impl Stage {
 
     fn act(&mut self, step: &Step, before: &Records) -> Touched {
         match step {
-            Step::Create { server, both_repositories, works } => {
-                return self.create(*server, *both_repositories, *works);
+            Step::Create { server, both_repositories, works, death } => {
+                return self.create(*server, *both_repositories, *works, *death);
             }
             Step::Ask { server, task, request } => return self.ask(*server, *task, request, before, None),
-            Step::AskAndCrash { server, task, request, after_ms } => {
-                return self.ask(*server, *task, request, before, Some(*after_ms));
+            Step::AskAndCrash { server, task, request, death } => {
+                return self.ask(*server, *task, request, before, Some(*death));
             }
             Step::Decide { server, task, choice } => self.decide(*server, *task, *choice, before),
             Step::Crash { server } => {
@@ -201,24 +216,105 @@ impl Stage {
         }
     }
 
-    fn create(&mut self, server: usize, both: bool, works: bool) -> Touched {
+    fn create(&mut self, server: usize, both: bool, works: bool, death: Option<Death>) -> Touched {
         if !self.servers[server].is_up() {
             self.start(server);
         }
         let used = if both { &self.repositories[..] } else { &self.repositories[..1] };
         let repositories = used.iter().map(|id| NewTaskRepository::new(id.clone()));
+        let title = format!("task {}", self.tasks.len());
         let request = NewTask {
-            title: Some(format!("task {}", self.tasks.len())),
+            title: Some(title.clone()),
             prompt: if works { "Improve it".into() } else { String::new() },
             repositories: repositories.collect(),
             agent_profile_id: (!works).then(|| self.broken_agent.clone()),
             start: true,
             ..NewTask::default()
         };
-        let id = self.servers[server].ask(async |engine: Engine| engine.create_task(request).await.unwrap());
+        let made = Arc::new(OnceLock::new());
+        if let Some(death) = death {
+            let (engine, request, stored) =
+                (self.servers[server].engine(), request.clone(), Arc::clone(&made));
+            let operation = async move {
+                let outcome = engine.create_task(request).await;
+                expect_a_reason(outcome.map(|id| drop(stored.set(id))));
+            };
+            self.die_over(server, death, CREATING, operation, &made);
+        }
+        let id = made.get().cloned().or_else(|| self.find_by_title(server, &title));
+        // A task that was never stored is asked for again, as the person does who got no answer.
+        let id = id.unwrap_or_else(|| {
+            self.servers[server].ask(async |engine: Engine| engine.create_task(request).await.unwrap())
+        });
         self.tasks.push(id.clone());
         self.runs.insert(id.clone(), server);
+        if self.has_pool && self.tasks.len() == 1 {
+            self.wait_for_an_idle_worktree();
+        }
         Touched::ByAgent(id)
+    }
+
+    fn find_by_title(&self, server: usize, title: &str) -> Option<TaskId> {
+        let query = TaskListQuery { limit: 100, ..TaskListQuery::default() };
+        let tasks = self.servers[server].ask(async |engine: Engine| engine.tasks(query).await.unwrap());
+        tasks.items.into_iter().find(|item| item.task.title == title).map(|item| item.task.id)
+    }
+
+    /// Gives the pool the time to fill, once, so that later tasks find something there. Whether they do is no matter.
+    fn wait_for_an_idle_worktree(&self) {
+        let begun = Instant::now();
+        let is_ready = |idle: &IdleWorktree| idle.state == IdleState::Ready;
+        while begun.elapsed() < FILLING && !self.records().idle.iter().any(is_ready) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Lets a server carry out something and die over it; then starts it again.
+    fn die_over(
+        &mut self,
+        server: usize,
+        death: Death,
+        failpoints: &[&'static str],
+        operation: impl Future<Output = ()> + Send + 'static,
+        task: &OnceLock<TaskId>,
+    ) {
+        match death {
+            Death::After(after_ms) => {
+                drop(self.servers[server].ask_in_passing(operation));
+                std::thread::sleep(Duration::from_millis(after_ms));
+                self.servers[server].crash();
+            }
+            Death::At { failpoint, passes, again } => {
+                let failpoint = failpoint.map(|number| failpoints[number % failpoints.len()]);
+                self.servers[server].doom(Some(Spot { failpoint, passes }));
+                let running = self.servers[server].ask_in_passing(operation);
+                self.wait_for_death(server, task, || running.is_finished());
+                self.servers[server].crash();
+                if again && self.servers[server].start_doomed(Some(Spot { failpoint, passes: passes / 4 })) {
+                    self.wait_for_death(server, task, || true);
+                    self.servers[server].crash();
+                }
+            }
+        }
+        self.runs.retain(|_, runs| *runs != server);
+        self.start(server);
+    }
+
+    /// Waits until a server stands at its failpoint, or will not come there.
+    fn wait_for_death(&mut self, server: usize, task: &OnceLock<TaskId>, is_answered: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !self.servers[server].has_met_its_doom() {
+            if is_answered() {
+                if let Some(id) = task.get() {
+                    self.runs.insert(id.clone(), server);
+                }
+                if self.unrest(&self.records_of(task.get())).is_none() {
+                    return;
+                }
+            }
+            assert!(begun.elapsed() < LIMIT, "neither death nor rest: {:?}", self.records());
+            std::thread::sleep(Duration::from_millis(4));
+        }
     }
 
     fn ask(
@@ -227,7 +323,7 @@ impl Stage {
         task: usize,
         request: &Request,
         before: &Records,
-        crash_after_ms: Option<u64>,
+        death: Option<Death>,
     ) -> Touched {
         if !self.servers[server].is_up() {
             return Touched::Nothing;
@@ -245,7 +341,12 @@ impl Stage {
             Request::Purge => Touched::Purged(id.clone()),
             _ => Touched::Nothing,
         };
-        let request = request.clone();
+        let failpoints = match request {
+            Request::Archive { .. } | Request::Delete { .. } | Request::Purge => CLOSING,
+            Request::Reopen { .. } => REOPENING,
+            Request::OpenSession { .. } | Request::Prompt | Request::DeleteSession => CREATING,
+        };
+        let (request, id_of_task) = (request.clone(), id.clone());
         let operation = async move {
             let outcome = match request {
                 Request::OpenSession { works } => {
@@ -282,15 +383,9 @@ impl Stage {
             };
             expect_a_reason(outcome);
         };
-        match crash_after_ms {
+        match death {
             None => self.servers[server].ask(async |_| operation.await),
-            Some(after_ms) => {
-                self.servers[server].ask_in_passing(operation);
-                std::thread::sleep(Duration::from_millis(after_ms));
-                self.servers[server].crash();
-                self.runs.retain(|_, runs| *runs != server);
-                self.start(server);
-            }
+            Some(death) => self.die_over(server, death, failpoints, operation, &OnceLock::from(id_of_task)),
         }
         touched
     }
@@ -314,7 +409,13 @@ impl Stage {
 
     /// Reads everything that the database says.
     pub(crate) fn records(&self) -> Records {
-        let ids = self.tasks.clone();
+        self.records_of(None)
+    }
+
+    /// As [`Stage::records`], with a task that is only being created.
+    fn records_of(&self, also: Option<&TaskId>) -> Records {
+        let ids: Vec<TaskId> = self.tasks.iter().chain(also).cloned().collect();
+        let nodes: Vec<_> = self.servers.iter().map(|server| server.node.clone()).collect();
         let read = self.observer.read(move |tx| {
             let mut tasks = BTreeMap::new();
             for id in ids {
@@ -329,7 +430,11 @@ impl Stage {
             }
             let jobs = store::cleanup::list(tx, None, None)?;
             let creations = store::creation::list_unfinished(tx)?;
-            Ok::<_, StoreError>(Records { tasks, jobs, creations })
+            let mut idle = Vec::new();
+            for node in nodes {
+                idle.extend(store::pool::list(tx, &node)?);
+            }
+            Ok::<_, StoreError>(Records { tasks, jobs, creations, idle })
         });
         self.runtime.block_on(read).unwrap()
     }
@@ -362,6 +467,13 @@ impl Stage {
         }
         if let Some(creation) = records.creations.iter().find(|creation| is_up(&creation.node_id)) {
             return Some(format!("creation {} is {}", creation.id, creation.state));
+        }
+        // What the pool makes, takes and gives back comes to an end too.
+        let moves = |idle: &&IdleWorktree| {
+            is_up(&idle.node_id) && !matches!(idle.state, IdleState::Ready | IdleState::Left)
+        };
+        if let Some(idle) = records.idle.iter().find(moves) {
+            return Some(format!("idle worktree {} is {}", idle.path, idle.state));
         }
         let moves = |session: &Session| {
             matches!(session.state, SessionState::Created | SessionState::Starting | SessionState::Running)
