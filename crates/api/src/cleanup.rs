@@ -79,6 +79,9 @@ pub struct CloseReport {
     pub sealed: Vec<Stake>,
     /// What a seal does not hold; when not empty, the cleanup waits for a decision and removes nothing.
     pub stakes: Vec<Stake>,
+    /// Why commits that no branch, tag or remote branch has are no loss, in sentences: merged as one commit, or pushed.
+    #[serde(default)]
+    pub found_elsewhere: Vec<String>,
     /// Until when the task can be brought back from the trash, were it deleted now; none for an archive.
     pub restorable_until: Option<String>,
     /// Its open sub-tasks, and theirs.

@@ -107,6 +107,20 @@ impl Git {
         id.ok_or_else(missing)?.parse()
     }
 
+    /// Every branch and tag that a remote has now, as commit and full name; brings and writes nothing.
+    pub(crate) fn refs_of_remote(
+        &self,
+        repo: &Path,
+        remote: &str,
+    ) -> Result<Vec<(String, String)>, GitError> {
+        let common_dir = self.common_dir(repo)?;
+        let command = self.reach_remote("asking a remote of", &common_dir)?;
+        let command = command.args(["ls-remote", "--quiet", "--heads", "--tags", "--", remote]);
+        let listed = String::from_utf8_lossy(&command.stdout()?).into_owned();
+        let refs = listed.lines().filter_map(|line| line.split_once('\t'));
+        Ok(refs.map(|(id, name)| (id.to_owned(), name.to_owned())).collect())
+    }
+
     /// Brings the objects, and writes no ref.
     fn bring(&self, common_dir: &Path, wanted: &RemoteRef) -> Result<(), GitError> {
         let command = self.reach_remote("fetching into", common_dir)?;

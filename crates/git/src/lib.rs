@@ -42,8 +42,8 @@ pub use oid::Oid;
 pub use plant::{PlantLimits, PlantRequest, PlantedFile, Planting};
 pub use pool::{IdlePlan, IdleUse, IdleWorktree, Prepared, free_bytes, idle_path};
 pub use removal::{
-    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Presence, RemovalError, RemovalOutcome,
-    RemovalTarget, Remover,
+    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Presence, Pushed, RemovalError,
+    RemovalOutcome, RemovalTarget, Remover,
 };
 pub use repository::RepositoryInfo;
 pub use seal::{

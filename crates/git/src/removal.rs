@@ -20,6 +20,7 @@ mod assess;
 mod checkout;
 mod commits;
 mod in_use;
+mod merged;
 mod purge;
 mod remove;
 mod restoration;
@@ -48,6 +49,12 @@ impl Remover {
     /// Tells what a removal would lose; changes nothing and takes no lock, so that a dialog can ask.
     pub fn assess(git: &Git, target: &RemovalTarget) -> Result<Assessment, GitError> {
         Ok(assess::assess(git, target, None)?.assessment)
+    }
+
+    /// Asks the remotes of the repository for commits of the target that nothing here remembers, as a narrow fetch
+    /// refspec lets Git forget what was pushed. Takes no lock, as a remote may take its time.
+    pub fn pushed(git: &Git, target: &RemovalTarget) -> Result<Vec<Pushed>, GitError> {
+        merged::pushed(git, target)
     }
 
     /// As [`Remover::assess`], while nobody else of Freehold changes the repository: one that is being changed can
@@ -116,6 +123,19 @@ pub struct RemovalTarget {
     pub accepted: Vec<Finding>,
     /// What was put there from the main checkout; it is no work while it is as planted.
     pub planted: Vec<crate::PlantedFile>,
+    /// Commits that a remote was seen to have.
+    pub pushed: Vec<Pushed>,
+}
+
+/// A commit that a remote has under a name that this repository does not follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// The remote, as the repository names it.
+    pub remote: String,
+    /// The full name of the ref there.
+    pub reference: String,
+    /// The commit.
+    pub commit: Oid,
 }
 
 impl RemovalTarget {
@@ -173,6 +193,8 @@ pub struct Assessment {
     pub head: Option<HeadState>,
     /// What would be lost; none means safe.
     pub findings: Vec<Finding>,
+    /// Why commits that no ref has are no loss, in sentences.
+    pub found_elsewhere: Vec<String>,
 }
 
 impl Assessment {

@@ -302,6 +302,7 @@ pub(crate) fn close_report(report: CloseReport) -> api::cleanup::CloseReport {
         branches_kept: report.branches_kept,
         sealed: report.sealed.into_iter().map(stake).collect(),
         stakes: report.stakes.into_iter().map(stake).collect(),
+        found_elsewhere: report.found_elsewhere,
         restorable_until: report.restorable_until.map(Into::into),
         sub_tasks: report.sub_tasks.into_iter().map(task_ref).collect(),
         borrowers: report.borrowers.into_iter().map(task_ref).collect(),

@@ -57,6 +57,8 @@ pub struct CloseReport {
     pub sealed: Vec<Stake>,
     /// What a seal does not hold, so that a person must decide.
     pub stakes: Vec<Stake>,
+    /// Why commits that no branch, tag or remote branch has are no loss, in sentences.
+    pub found_elsewhere: Vec<String>,
     /// Until when the task can be brought back, were it deleted now; none for an archive, which ends with no day.
     pub restorable_until: Option<Timestamp>,
     /// Its open sub-tasks, and theirs.
@@ -65,6 +67,14 @@ pub struct CloseReport {
     pub borrowers: Vec<TaskRef>,
     /// Who of them would own the workspace from then on.
     pub heir: Option<TaskId>,
+}
+
+/// What a look at a snapshot found.
+#[derive(Debug, Default)]
+struct Judged {
+    sealed: Vec<Stake>,
+    stakes: Vec<Stake>,
+    found_elsewhere: Vec<String>,
 }
 
 /// Which tasks are closed together.
@@ -180,7 +190,9 @@ impl Engine {
         let mut report = read.await?;
         let snapshot = self.inventory_of(task_id).await?;
         if report.borrowers.is_empty() {
-            (report.sealed, report.stakes) = self.stakes_of_snapshot(&snapshot, action.trigger()).await?;
+            let judged = self.stakes_of_snapshot(&snapshot, action.trigger()).await?;
+            (report.sealed, report.stakes, report.found_elsewhere) =
+                (judged.sealed, judged.stakes, judged.found_elsewhere);
         }
         let stays = |worktree: &&SnapshotWorktree| {
             action == CloseAction::Archive
@@ -220,16 +232,17 @@ impl Engine {
         &self,
         snapshot: &ResourceSnapshot,
         trigger: CleanupTrigger,
-    ) -> Result<(Vec<Stake>, Vec<Stake>), EngineError> {
+    ) -> Result<Judged, EngineError> {
         if let Some(doubt) = self.unseen(snapshot).await? {
-            return Ok((Vec::new(), vec![doubt]));
+            return Ok(Judged { stakes: vec![doubt], ..Judged::default() });
         }
         let view = JobView { resources: snapshot, trigger, accepted: &[], is_claimed: false };
         let looked = self.assess(&view).await?;
         let sealed = looked.iter().flat_map(Looked::sealable).cloned().collect();
         let mut stakes = super::scratch::stakes(snapshot).unwrap_or_default();
         stakes.extend(looked.iter().flat_map(Looked::blocking).cloned());
-        Ok((sealed, stakes))
+        let found_elsewhere = looked.into_iter().flat_map(|looked| looked.found_elsewhere).collect();
+        Ok(Judged { sealed, stakes, found_elsewhere })
     }
 
     /// Closes a task: reserves the barrier, takes the inventory, changes the task and activates the job. Refused
@@ -314,7 +327,8 @@ impl Engine {
         for (member, disposition) in members.iter().zip(dispositions) {
             if let Disposition::GiveBack(_) = disposition {
                 let snapshot = self.inventory_of(member.task_id.clone()).await?;
-                let (sealed, stakes) = self.stakes_of_snapshot(&snapshot, member.trigger).await?;
+                let Judged { sealed, stakes, .. } =
+                    self.stakes_of_snapshot(&snapshot, member.trigger).await?;
                 all.extend(sealed.into_iter().chain(stakes));
             }
         }

@@ -90,6 +90,7 @@ impl Engine {
             never_exposed: true,
             accepted: Vec::new(),
             planted: Vec::new(),
+            pushed: Vec::new(),
         })
     }
 }

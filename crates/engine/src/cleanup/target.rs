@@ -8,8 +8,8 @@ use freehold_domain::cleanup::{
 };
 use freehold_domain::preparation::Planted;
 use freehold_git::{
-    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, PlantedFile, Presence, RemovalTarget,
-    Remover,
+    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, PlantedFile, Presence, Pushed,
+    RemovalTarget, Remover,
 };
 use freehold_store as store;
 
@@ -48,6 +48,8 @@ pub(super) struct Looked {
     /// Whether nothing is at its path.
     pub(super) is_missing: bool,
     pub(super) stakes: Vec<Stake>,
+    /// Why commits that no ref has are no loss.
+    pub(super) found_elsewhere: Vec<String>,
 }
 
 impl Looked {
@@ -79,12 +81,27 @@ impl Engine {
             is_present: false,
             is_missing: false,
             stakes: Vec::new(),
+            found_elsewhere: Vec::new(),
         };
         if let Some(detail) = self.unprovable(worktree).await? {
             looked.stakes.push(doubt(&worktree.path, detail.into()));
             return Ok(looked);
         }
         let mut answer = self.ask_git(job, &looked.target).await;
+        let would_lose_commits = |assessment: &Assessment| {
+            assessment.findings.iter().any(|finding| finding.kind == FindingKind::Commits)
+        };
+        let mut doubt_of_remotes = None;
+        if answer.as_ref().is_ok_and(would_lose_commits) {
+            match self.ask_remotes(&looked.target).await {
+                Ok(pushed) if pushed.is_empty() => {}
+                Ok(pushed) => {
+                    looked.target.pushed = pushed;
+                    answer = self.ask_git(job, &looked.target).await;
+                }
+                Err(error) => doubt_of_remotes = Some(error),
+            }
+        }
         let has_lost_commits = |assessment: &Assessment| {
             assessment.presence == Presence::Missing
                 && assessment.findings.iter().any(|finding| finding.kind == FindingKind::Commits)
@@ -95,7 +112,11 @@ impl Engine {
             answer = self.ask_git(job, &looked.target).await;
         }
         match answer {
-            Ok(assessment) => {
+            Ok(mut assessment) => {
+                if let Some(error) = doubt_of_remotes {
+                    say_doubt(&mut assessment.findings, &error);
+                }
+                looked.found_elsewhere = assessment.found_elsewhere;
                 looked.is_present = assessment.presence == Presence::Present;
                 looked.is_missing = assessment.presence == Presence::Missing;
                 looked.stakes.extend(stakes_of(&worktree.path, assessment.findings));
@@ -103,6 +124,12 @@ impl Engine {
             Err(error) => looked.stakes.push(unknown(&worktree.path, &error)),
         }
         Ok(looked)
+    }
+
+    /// What remotes have of commits that are nowhere here. They are asked before any lock is taken.
+    async fn ask_remotes(&self, target: &RemovalTarget) -> Result<Vec<Pushed>, EngineError> {
+        let target = target.clone();
+        self.blocking("asking remotes for commits", move |git| Remover::pushed(git, &target)).await
     }
 
     /// A look for a dialog waits for nobody. One of a job waits for its turn, and looks again where Git could not
@@ -171,6 +198,7 @@ impl Engine {
             never_exposed: has_failed && !is_restored,
             accepted: accepted.filter_map(finding_of).collect(),
             planted: worktree.planted.iter().map(planted_file).collect(),
+            pushed: Vec::new(),
         })
     }
 
@@ -191,6 +219,13 @@ impl Engine {
             // Fails, as it should, when anything is in it; multi-repository workspaces may hold a person's notes.
             let _ = std::fs::remove_dir(root.join(task_dir_name));
         }
+    }
+}
+
+/// A remote that could not be asked may have the commits or not; nothing is lost on the strength of a guess.
+fn say_doubt(findings: &mut [Finding], error: &EngineError) {
+    for finding in findings.iter_mut().filter(|finding| finding.kind == FindingKind::Commits) {
+        finding.detail = format!("{} Whether a remote has them is not known: {error}", finding.detail);
     }
 }
 

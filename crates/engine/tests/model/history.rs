@@ -119,7 +119,7 @@ impl<const SERVERS: usize> ReferenceStateMachine for Histories<SERVERS> {
             task,
             request,
         });
-        let crash_in = (server.clone(), task.clone(), request(), death())
+        let crash_in = (server.clone(), task.clone(), lasting_request(), death())
             .prop_map(|(server, task, request, death)| Step::AskAndCrash { server, task, request, death });
         let decide = (server.clone(), task.clone(), choice())
             .prop_map(|(server, task, choice)| Step::Decide { server, task, choice });
@@ -131,8 +131,8 @@ impl<const SERVERS: usize> ReferenceStateMachine for Histories<SERVERS> {
         let is_full = known.tasks >= MAX_TASKS;
         prop_oneof![
             if is_full { 0 } else { 3 } => create,
-            10 => ask,
-            6 => crash_in,
+            9 => ask,
+            8 => crash_in,
             3 => decide,
             1 => server.clone().prop_map(|server| Step::Crash { server }),
             1 => server.clone().prop_map(|server| Step::Stop { server }),
@@ -180,6 +180,18 @@ fn death() -> impl Strategy<Value = Death> {
         4 => (0..16_usize, prop::bool::weighted(0.25))
             .prop_map(|(passes, again)| Death::At { failpoint: None, passes, again }),
     ]
+}
+
+/// A request whose way has many steps.
+fn lasting_request() -> BoxedStrategy<Request> {
+    prop_oneof![
+        1 => request(),
+        3 => Just(Request::Archive { consents: true }),
+        3 => Just(Request::Delete { consents: true }),
+        4 => (any::<bool>(), 0..3_u8).prop_map(|(elsewhere, branch)| Request::Reopen { elsewhere, branch }),
+        1 => Just(Request::Purge),
+    ]
+    .boxed()
 }
 
 fn choice() -> impl Strategy<Value = Choice> {

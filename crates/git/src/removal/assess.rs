@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::commits::{BranchFate, branch_fate, private_commits};
+use super::commits::{BranchFate, Judged, branch_fate, private_commits};
 use super::{Assessment, BranchPolicy, Finding, FindingKind, Presence, RemovalTarget, checkout, target};
 use crate::head::operation_in_progress;
 use crate::pool::Note;
@@ -31,7 +31,12 @@ pub(super) fn assess(
     target::guard(git, target)?;
     let common_dir = git.common_dir(&target.repo)?;
     let mut look = Look {
-        assessment: Assessment { presence: Presence::Missing, head: None, findings: Vec::new() },
+        assessment: Assessment {
+            presence: Presence::Missing,
+            head: None,
+            findings: Vec::new(),
+            found_elsewhere: Vec::new(),
+        },
         registration: None,
         inode: None,
         branch: BranchFate::Stays,
@@ -138,8 +143,14 @@ fn judge(
                     Some(HeadState::Detached { tip }) => Some(tip),
                     _ => None,
                 };
-                let private = head.as_ref().map(|_| private_commits(git, &registration.dir, detached, seal));
-                keep(private.transpose().map(|finding| finding.flatten().into_iter().collect()));
+                let pushed = &target.pushed;
+                let private =
+                    head.as_ref().map(|_| private_commits(git, &registration.dir, detached, seal, pushed));
+                keep(private.transpose().map(|judged| {
+                    let (finding, reason) = judged.unwrap_or_default();
+                    look.assessment.found_elsewhere.extend(reason);
+                    finding.into_iter().collect()
+                }));
                 look.assessment.head = head;
             }
             Err(error) => keep(Err(error)),
@@ -164,9 +175,12 @@ fn judge(
         }
     }
     findings.extend(sealed.and_then(Finding::unsealed));
-    match fate_of_branch(git, target, look.registration.as_ref(), sealed) {
-        Ok(BranchFate::WouldLose(_, finding)) => findings.push(finding),
-        Ok(fate) => look.branch = fate,
+    match judge_branch(git, target, look.registration.as_ref(), sealed) {
+        Ok((BranchFate::WouldLose(_, finding), _)) => findings.push(finding),
+        Ok((fate, reason)) => {
+            look.assessment.found_elsewhere.extend(reason);
+            look.branch = fate;
+        }
         Err(error) => findings.push(Finding::unknown(&error)),
     }
 }
@@ -223,26 +237,45 @@ pub(super) fn fate_of_branch(
     own: Option<&Registration>,
     sealed: Option<&SealedWorktree>,
 ) -> Result<BranchFate, GitError> {
+    judge_branch(git, target, own, sealed).map(|(fate, _)| fate)
+}
+
+/// As [`fate_of_branch`], with the reason why commits that no ref has are no loss.
+fn judge_branch(
+    git: &Git,
+    target: &RemovalTarget,
+    own: Option<&Registration>,
+    sealed: Option<&SealedWorktree>,
+) -> Result<(BranchFate, Option<String>), GitError> {
     if target.branch_policy == BranchPolicy::Keep {
-        return Ok(BranchFate::Stays);
+        return Ok((BranchFate::Stays, None));
     }
     let is_elsewhere = git.list_worktrees(&target.repo)?.into_iter().any(|listed| {
         listed.branch.as_deref() == Some(&target.branch)
             && listed.registration.as_deref() != own.map(|own| own.name.as_str())
     });
     if is_elsewhere {
-        return Ok(BranchFate::Stays);
+        return Ok((BranchFate::Stays, None));
     }
-    let known = target.base.as_ref().filter(|_| target.never_exposed);
-    match (branch_fate(git, &target.repo, &target.branch, known)?, sealed) {
-        (BranchFate::WouldLose(tip, finding), Some(sealed)) => {
+    let is_sealed = |sealed: &SealedWorktree| matches!(&sealed.seal.head, HeadState::Branch { name, .. } if *name == target.branch);
+    let judged = Judged {
+        repo: &target.repo,
+        branch: &target.branch,
+        known_base: target.base.as_ref().filter(|_| target.never_exposed),
+        pushed: &target.pushed,
+        // What the seal brings back need not be found elsewhere too.
+        asks_for_merges: !sealed.is_some_and(is_sealed),
+    };
+    match (branch_fate(git, &judged)?, sealed) {
+        ((BranchFate::WouldLose(tip, finding), _), Some(sealed)) => {
             // A restoration brings back the branch that was checked out. The commits of any other are safe as
             // long as it stays, and who closes a task is not asked about a branch that can stay.
             let restored = HeadState::Branch { name: target.branch.clone(), tip: Some(tip.clone()) };
             drop(finding);
-            Ok(if sealed.seal.head == restored { BranchFate::Goes(tip) } else { BranchFate::Stays })
+            let fate = if sealed.seal.head == restored { BranchFate::Goes(tip) } else { BranchFate::Stays };
+            Ok((fate, None))
         }
-        (fate, _) => Ok(fate),
+        (judged, _) => Ok(judged),
     }
 }
 

@@ -80,6 +80,7 @@ pub(crate) fn undo_creation(
         never_exposed: true,
         accepted: Vec::new(),
         planted: Vec::new(),
+        pushed: Vec::new(),
     };
     remove(git, &target, None, lock)
 }

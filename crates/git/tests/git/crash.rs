@@ -104,6 +104,7 @@ fn inherited(repo: PathBuf, root: &Path) -> RemovalTarget {
         never_exposed: false,
         accepted: Vec::new(),
         planted: Vec::new(),
+        pushed: Vec::new(),
     }
 }
 
@@ -170,6 +171,7 @@ fn part_removes() {
         never_exposed: false,
         accepted: Vec::new(),
         planted: Vec::new(),
+        pushed: Vec::new(),
     };
     Remover::new(git).remove(&target).unwrap();
 }

@@ -20,6 +20,7 @@ mod pool_speed;
 mod removal;
 mod removal_half_made;
 mod removal_identity;
+mod removal_merged;
 mod removal_sealed;
 #[cfg(feature = "failpoints")]
 mod removal_speed;

@@ -58,6 +58,7 @@ pub(crate) fn idle_target(world: &World, idle: &IdleWorktree) -> RemovalTarget {
         never_exposed: true,
         accepted: Vec::new(),
         planted: Vec::new(),
+        pushed: Vec::new(),
     }
 }
 

@@ -25,6 +25,7 @@ impl Attempt {
             never_exposed: true,
             accepted: Vec::new(),
             planted: Vec::new(),
+            pushed: Vec::new(),
             branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
             ..world.target("a", &identity)
         };

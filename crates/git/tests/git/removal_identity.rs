@@ -131,6 +131,7 @@ fn repositories_and_folders_around_them_are_never_removed() {
                 never_exposed: true,
                 accepted: Vec::new(),
                 planted: Vec::new(),
+                pushed: Vec::new(),
                 ..world.target("a", &a)
             };
             let before = (snapshot(world.repo.path()), snapshot(&world.root()));

@@ -72,6 +72,7 @@ impl World {
             never_exposed: false,
             accepted: Vec::new(),
             planted: Vec::new(),
+            pushed: Vec::new(),
         }
     }
 
@@ -89,6 +90,7 @@ impl World {
             never_exposed: true,
             accepted: Vec::new(),
             planted: Vec::new(),
+            pushed: Vec::new(),
         }
     }
 

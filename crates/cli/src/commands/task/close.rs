@@ -117,6 +117,7 @@ fn described(action: Action, report: &CloseReport) -> String {
         lines.push("Exists nowhere else; the seal keeps it:".to_owned());
         lines.extend(report.sealed.iter().map(cleanup::stake_text));
     }
+    lines.extend(report.found_elsewhere.iter().cloned());
     if !report.branches_kept.is_empty() {
         lines.push(format!("Branches that stay: {}", report.branches_kept.join(", ")));
     }
