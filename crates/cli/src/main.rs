@@ -14,6 +14,7 @@ mod made_repository;
 mod output;
 mod program;
 mod sample;
+mod temporary;
 
 use std::process::ExitCode;
 

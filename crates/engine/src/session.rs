@@ -4,6 +4,7 @@
 //! per session, enforced by the database. Deleting a session ends its agent and forgets its conversation; it
 //! cannot reach the code that removes anything.
 
+mod ground;
 pub(crate) mod live;
 pub(crate) mod reconcile;
 mod record;

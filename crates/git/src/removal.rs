@@ -125,6 +125,8 @@ pub struct RemovalTarget {
     pub planted: Vec<crate::PlantedFile>,
     /// Commits that a remote was seen to have.
     pub pushed: Vec<Pushed>,
+    /// The commits of seals that were taken of it before its directory went; what is on no branch may be in them.
+    pub sealed: Vec<Oid>,
 }
 
 /// A commit that a remote has under a name that this repository does not follow.

@@ -832,6 +832,8 @@ export interface components {
             borrowers?: components["schemas"]["TaskRef"][];
             /** @description The branches that stay. */
             branches_kept: string[];
+            /** @description Why commits that no branch, tag or remote branch has are no loss, in sentences: merged as one commit, or pushed. */
+            found_elsewhere?: string[];
             /** @description Who of them would own the workspace from then on. */
             heir_id?: string | null;
             /** @description Whether the workspace is a person's own and stays as it is. */

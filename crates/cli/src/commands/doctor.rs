@@ -59,6 +59,7 @@ pub(crate) fn run(setup: &Setup, output: Output) -> Result<(), Failure> {
     let mut checks = vec![
         machine::git(),
         disk::home(&setup.home),
+        disk::place(&setup.home),
         disk::server(setup),
         disk::space(&setup.home),
         machine::control_groups(),

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::output::{Output, Tone};
 use crate::program::open_browser;
 use crate::sample;
+use crate::temporary;
 
 /// What a program learns once the server is healthy.
 #[derive(Debug, Serialize)]
@@ -43,6 +44,13 @@ fn announce(
     server: &RunningServer,
 ) -> Result<(), Failure> {
     server.announce(&setup.database)?;
+    if let Some(folder) = temporary::around(setup.home.root()) {
+        output.note(&format!(
+            "The home folder is in {}, which the system may empty: workspaces may be gone after a restart. \
+             Choose another with --home.",
+            folder.display()
+        ));
+    }
     if options.sample
         && let Some(connection) = Connection::find(setup)?
         && connection.client.repositories()?.is_empty()

@@ -24,6 +24,17 @@ fn a_healthy_machine_is_told_so_and_nothing_is_made() {
 }
 
 #[test]
+fn a_home_in_a_folder_for_temporary_files_is_warned_of() {
+    // The folder of every scene is for temporary files; say so also where the tests keep theirs elsewhere.
+    let scene = Scene::with_repository();
+    let around = scene.home().parent().unwrap().to_owned();
+    let output = scene.command(&["--json", "doctor"]).env("TMPDIR", &around).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(level_of(&report, "home place"), "warn", "{report}");
+    assert_eq!(report["ok"], Value::Bool(true), "it is a warning");
+}
+
+#[test]
 fn a_server_that_runs_is_named() {
     let scene = Scene::with_repository();
     let server = scene.serve(&[]);

@@ -236,7 +236,7 @@ impl Engine {
         if let Some(doubt) = self.unseen(snapshot).await? {
             return Ok(Judged { stakes: vec![doubt], ..Judged::default() });
         }
-        let view = JobView { resources: snapshot, trigger, accepted: &[], is_claimed: false };
+        let view = JobView { resources: snapshot, trigger, accepted: &[], claimed: None };
         let looked = self.assess(&view).await?;
         let sealed = looked.iter().flat_map(Looked::sealable).cloned().collect();
         let mut stakes = super::scratch::stakes(snapshot).unwrap_or_default();

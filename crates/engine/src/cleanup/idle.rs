@@ -91,6 +91,7 @@ impl Engine {
             accepted: Vec::new(),
             planted: Vec::new(),
             pushed: Vec::new(),
+            sealed: Vec::new(),
         })
     }
 }

@@ -6,12 +6,14 @@ use std::time::Duration;
 use freehold_domain::cleanup::{
     CleanupJob, CleanupTrigger, ResourceSnapshot, SnapshotWorktree, Stake, StakeKind,
 };
+use freehold_domain::id::CleanupJobId;
 use freehold_domain::preparation::Planted;
 use freehold_git::{
-    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, PlantedFile, Presence, Pushed,
+    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Oid, PlantedFile, Presence, Pushed,
     RemovalTarget, Remover,
 };
 use freehold_store as store;
+use freehold_store::StoreError;
 
 use crate::{Engine, EngineError};
 
@@ -28,14 +30,14 @@ pub(super) struct JobView<'a> {
     pub(super) resources: &'a ResourceSnapshot,
     pub(super) trigger: CleanupTrigger,
     pub(super) accepted: &'a [Stake],
-    /// Whether a worker has claimed the job.
-    pub(super) is_claimed: bool,
+    /// The job that a worker has claimed; none for a look beforehand.
+    pub(super) claimed: Option<&'a CleanupJobId>,
 }
 
 impl<'a> JobView<'a> {
     pub(super) fn of(job: &'a CleanupJob, resources: &'a ResourceSnapshot) -> Self {
-        let CleanupJob { trigger, accepted, .. } = job;
-        Self { resources, trigger: *trigger, accepted, is_claimed: true }
+        let CleanupJob { id, trigger, accepted, .. } = job;
+        Self { resources, trigger: *trigger, accepted, claimed: Some(id) }
     }
 }
 
@@ -109,6 +111,8 @@ impl Engine {
         if answer.as_ref().is_ok_and(has_lost_commits) {
             // A worktree that is gone already cannot be sealed any more; its branch can stay.
             looked.target.branch_policy = BranchPolicy::Keep;
+            // An attempt that died after its removal had sealed what was on no branch.
+            looked.target.sealed = self.seals_of_job(job, worktree).await?;
             answer = self.ask_git(job, &looked.target).await;
         }
         match answer {
@@ -126,6 +130,23 @@ impl Engine {
         Ok(looked)
     }
 
+    /// What earlier attempts of this job sealed of a worktree.
+    async fn seals_of_job(
+        &self,
+        job: &JobView<'_>,
+        worktree: &SnapshotWorktree,
+    ) -> Result<Vec<Oid>, EngineError> {
+        let Some(job_id) = job.claimed.cloned() else { return Ok(Vec::new()) };
+        let path = worktree.path.clone();
+        let read = self.inner.store.read(move |tx| {
+            let job = store::cleanup::require(tx, &job_id)?;
+            let mut seals = store::seal::of_task(tx, &job.task_id)?;
+            seals.retain(|seal| seal.job_id == job_id && seal.worktree_path == path);
+            Ok::<_, StoreError>(seals)
+        });
+        read.await?.iter().map(|seal| Ok(seal.commit.parse()?)).collect()
+    }
+
     /// What remotes have of commits that are nowhere here. They are asked before any lock is taken.
     async fn ask_remotes(&self, target: &RemovalTarget) -> Result<Vec<Pushed>, EngineError> {
         let target = target.clone();
@@ -135,7 +156,7 @@ impl Engine {
     /// A look for a dialog waits for nobody. One of a job waits for its turn, and looks again where Git could not
     /// tell: a person's own command may be at work.
     async fn ask_git(&self, job: &JobView<'_>, target: &RemovalTarget) -> Result<Assessment, EngineError> {
-        let (target, is_at_rest) = (target.clone(), job.is_claimed);
+        let (target, is_at_rest) = (target.clone(), job.claimed.is_some());
         self.blocking("assessing a worktree", move |git| {
             if !is_at_rest {
                 return Remover::assess(git, &target);
@@ -199,6 +220,7 @@ impl Engine {
             accepted: accepted.filter_map(finding_of).collect(),
             planted: worktree.planted.iter().map(planted_file).collect(),
             pushed: Vec::new(),
+            sealed: Vec::new(),
         })
     }
 

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::ground::Ground;
 use super::record::{Context, Recorder};
 use super::turn::TurnEvent;
 use crate::{Engine, EngineError};
@@ -32,10 +33,19 @@ const FLUSH_DELAY: Duration = Duration::from_millis(30);
 const LAST_FLUSH_ATTEMPTS: u32 = 6;
 /// How many events are taken before what they say is stored.
 const FLUSH_EVENTS: usize = 512;
+/// How often it is looked whether the agent's directory is still there.
+const GROUND_CHECK: Duration = Duration::from_secs(1);
 
 /// A prompt whose turn and message are stored already.
 type StoredPrompt = (TurnId, String);
-type RunningTurn = Pin<Box<dyn Future<Output = (TurnId, Result<StopReason, AgentError>)> + Send>>;
+type RunningTurn = Pin<Box<dyn Future<Output = (TurnId, EndedTurn)> + Send>>;
+
+/// What a turn came to.
+struct EndedTurn {
+    result: Result<StopReason, AgentError>,
+    /// What changed outside of the workspace meanwhile, in a sentence.
+    outside: Option<String>,
+}
 
 /// The sessions whose agents run on this server.
 #[derive(Default)]
@@ -128,10 +138,12 @@ impl Engine {
             () = handle.stop.cancelled() => Err(EngineError::ShuttingDown),
         };
         let end = match started {
-            Ok((agent, events)) => {
+            Ok((agent, events, ground)) => {
                 let agent = Arc::new(agent);
                 let _ = handle.agent.set(agent.clone());
-                let mut live = Conversation { agent, events, recorder, turn: None, pending_since: None };
+                let ground = Arc::new(ground);
+                let mut live =
+                    Conversation { agent, events, ground, recorder, turn: None, pending_since: None };
                 let end = live.run(&mut prompts, &handle.stop).await;
                 recorder = live.recorder;
                 end
@@ -179,8 +191,9 @@ impl Engine {
     async fn start_agent(
         &self,
         session: &Session,
-    ) -> Result<(Agent, mpsc::Receiver<AgentEvent>), EngineError> {
+    ) -> Result<(Agent, mpsc::Receiver<AgentEvent>, Ground), EngineError> {
         let (profile, cwd) = self.agent_and_directory(session).await?;
+        let ground = Ground::of(self, session, Path::new(&cwd)).await?;
         let execution_id = self.record_execution(session).await?;
         let mut command = self.agent_command(&profile, Path::new(&cwd));
         for (name, value) in self.workspace_variables(session).await? {
@@ -198,7 +211,7 @@ impl Engine {
         };
         let (agent, events) = freehold_agent::start(command, limits, record).await?;
         self.record_greeting(session, execution_id, agent.acp_session_id()).await?;
-        Ok((agent, events))
+        Ok((agent, events, ground))
     }
 
     async fn agent_and_directory(&self, session: &Session) -> Result<(AgentProfile, String), EngineError> {
@@ -292,6 +305,7 @@ enum End {
 struct Conversation {
     agent: Arc<Agent>,
     events: mpsc::Receiver<AgentEvent>,
+    ground: Arc<Ground>,
     recorder: Recorder,
     turn: Option<RunningTurn>,
     /// Since when something waits to be stored.
@@ -304,6 +318,8 @@ impl Conversation {
         prompts: &mut mpsc::UnboundedReceiver<StoredPrompt>,
         stop: &CancellationToken,
     ) -> End {
+        let mut ground_check = tokio::time::interval(GROUND_CHECK);
+        ground_check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let flush_at = self.flush_at();
             tokio::select! {
@@ -311,15 +327,25 @@ impl Conversation {
                     self.stop().await;
                     return End::Stopped;
                 }
-                Some((turn_id, text)) = prompts.recv(), if self.turn.is_none() => self.begin(turn_id, text),
+                Some((turn_id, text)) = prompts.recv(), if self.turn.is_none() => {
+                    self.begin(turn_id, text);
+                    if let Some(end) = self.check_ground().await {
+                        return end;
+                    }
+                }
+                _ = ground_check.tick() => {
+                    if let Some(end) = self.check_ground().await {
+                        return end;
+                    }
+                }
                 event = self.events.recv() => {
                     if let Some(end) = self.take(event).await {
                         return end;
                     }
                 }
-                (turn_id, result) = next_result(&mut self.turn) => {
+                (turn_id, ended) = next_result(&mut self.turn) => {
                     self.turn = None;
-                    if let Some(end) = self.end_turn(turn_id, result).await {
+                    if let Some(end) = self.end_turn(turn_id, ended).await {
                         return end;
                     }
                 }
@@ -330,8 +356,22 @@ impl Conversation {
 
     fn begin(&mut self, turn_id: TurnId, text: String) {
         self.recorder.begin_turn(turn_id.clone());
-        let agent = self.agent.clone();
-        self.turn = Some(Box::pin(async move { (turn_id, agent.prompt(&text).await) }));
+        let (agent, ground) = (self.agent.clone(), self.ground.clone());
+        self.turn = Some(Box::pin(async move {
+            // The look is begun first, and the prompt does not wait for it: it can be cancelled from now on.
+            let (before, result) = tokio::join!(ground.look(), agent.prompt(&text));
+            let outside = ground.changed_since(before).await;
+            (turn_id, EndedTurn { result, outside })
+        }));
+    }
+
+    /// Ends the agent when the directory in which it was started is gone: it would work anywhere else.
+    async fn check_ground(&mut self) -> Option<End> {
+        if self.ground.is_there() {
+            return None;
+        }
+        self.stop().await;
+        Some(End::Failed(self.ground.missing()))
     }
 
     /// Records an event and those that came with it; returns how the session ended when the agent did.
@@ -355,7 +395,7 @@ impl Conversation {
     /// The agent is gone: a turn that ran has failed, and so has an agent that did not end in order.
     async fn exited(&mut self, report: ExitReport) -> End {
         let in_turn = match self.turn.take() {
-            Some(turn) => Some(turn.await.1),
+            Some(turn) => Some(turn.await.1.result),
             None => None,
         };
         self.flush().await;
@@ -367,11 +407,14 @@ impl Conversation {
     }
 
     /// Stores the end of a turn; an agent that answered with an error goes on, any other failure ends it.
-    async fn end_turn(&mut self, turn_id: TurnId, result: Result<StopReason, AgentError>) -> Option<End> {
+    async fn end_turn(&mut self, turn_id: TurnId, ended: EndedTurn) -> Option<End> {
         while let Ok(event) = self.events.try_recv() {
             self.recorder.record(event);
         }
-        match result {
+        if let Some(outside) = ended.outside {
+            self.recorder.note(MessageKind::Status, outside);
+        }
+        match ended.result {
             Ok(reason) => self.recorder.finish_turn(turn_id, reason.as_str()),
             Err(error @ AgentError::Protocol { .. }) => {
                 self.recorder.note(MessageKind::Error, error.to_string());
@@ -424,7 +467,7 @@ impl Conversation {
 }
 
 /// Waits for the running turn; for ever when there is none.
-async fn next_result(turn: &mut Option<RunningTurn>) -> (TurnId, Result<StopReason, AgentError>) {
+async fn next_result(turn: &mut Option<RunningTurn>) -> (TurnId, EndedTurn) {
     match turn {
         Some(turn) => turn.await,
         None => std::future::pending().await,

@@ -250,3 +250,30 @@ async fn only_task(engine: &Engine) -> TaskId {
     assert_eq!(tasks.items.len(), 1);
     tasks.items[0].task.id.clone()
 }
+
+#[test]
+fn commits_without_a_branch_survive_a_crash_after_the_removal_was_decided_and_nobody_is_asked() {
+    for failpoint in ["git.removal.after_rename", "git.removal.after_registration", "engine.cleanup.removed"]
+    {
+        on_both_engines(async |world: &World| {
+            let engine = world.start().await;
+            let repository = add_repository(&engine, world).await;
+            let id = engine.create_task(new_task(&repository, "decided", "Improve it")).await.unwrap();
+            let worktree = worktree_of(&wait_until_idle(&engine, &id).await);
+            world.repo.git_in(&worktree, &["switch", "-q", "--detach"]);
+            commit_all(world, &worktree);
+            let before = whole(world, &worktree);
+            engine.shutdown().await;
+            crash(world, "close", failpoint);
+
+            let engine = world.start().await;
+            let jobs = engine.cleanup_jobs(Some(id.clone()), None).await.unwrap();
+            let job = wait_for_job(&engine, &jobs[0]).await;
+            assert_eq!(job.state, CleanupState::Succeeded, "{failpoint}: {job:#?}");
+            assert!(!world.root().join(".trash").exists(), "{failpoint}");
+            engine.reopen_task(id, Reopening::default()).await.unwrap();
+            assert_eq!(whole(world, &worktree), before, "{failpoint}");
+            engine.shutdown().await;
+        });
+    }
+}

@@ -14,6 +14,7 @@ mod crash;
 mod creation;
 mod deletion;
 mod family;
+mod ground;
 mod harness;
 mod inherited;
 mod pool;

@@ -127,7 +127,8 @@ fn judge(
     sealed: Option<&SealedWorktree>,
     look: &mut Look,
 ) {
-    let seal = sealed.map(|sealed| &sealed.seal.commit);
+    let seals: Vec<&Oid> =
+        sealed.map(|sealed| &sealed.seal.commit).into_iter().chain(&target.sealed).collect();
     let findings = &mut look.assessment.findings;
     let mut keep = |looked: Result<Vec<Finding>, GitError>| match looked {
         Ok(found) => findings.extend(found),
@@ -145,7 +146,7 @@ fn judge(
                 };
                 let pushed = &target.pushed;
                 let private =
-                    head.as_ref().map(|_| private_commits(git, &registration.dir, detached, seal, pushed));
+                    head.as_ref().map(|_| private_commits(git, &registration.dir, detached, &seals, pushed));
                 keep(private.transpose().map(|judged| {
                     let (finding, reason) = judged.unwrap_or_default();
                     look.assessment.found_elsewhere.extend(reason);

@@ -59,14 +59,14 @@ pub(super) fn private_commits(
     git: &Git,
     registration: &Path,
     detached: Option<&Oid>,
-    seal: Option<&Oid>,
+    seals: &[&Oid],
     pushed: &[Pushed],
 ) -> Result<(Option<Finding>, Option<String>), GitError> {
     let detail = "Commits were made that no branch, tag or remote branch has.".to_owned();
     let worktrees_own = "--glob=refs/worktree/*";
     let mut positive = vec![worktrees_own];
     positive.extend(detached.map(Oid::as_str));
-    let held: Vec<&str> = seal.map(Oid::as_str).into_iter().collect();
+    let held: Vec<&str> = seals.iter().map(|seal| seal.as_str()).collect();
     let walk = Walk { git, dir: registration, without_branch: None };
     let (Some(finding), Some(tip)) = (walk.unnamed(&positive, &held, detail.clone())?, detached) else {
         return Ok((walk.unnamed(&positive, &held, detail)?, None));

@@ -81,6 +81,7 @@ pub(crate) fn undo_creation(
         accepted: Vec::new(),
         planted: Vec::new(),
         pushed: Vec::new(),
+        sealed: Vec::new(),
     };
     remove(git, &target, None, lock)
 }

@@ -105,6 +105,7 @@ fn inherited(repo: PathBuf, root: &Path) -> RemovalTarget {
         accepted: Vec::new(),
         planted: Vec::new(),
         pushed: Vec::new(),
+        sealed: Vec::new(),
     }
 }
 
@@ -172,6 +173,7 @@ fn part_removes() {
         accepted: Vec::new(),
         planted: Vec::new(),
         pushed: Vec::new(),
+        sealed: Vec::new(),
     };
     Remover::new(git).remove(&target).unwrap();
 }

@@ -59,6 +59,7 @@ pub(crate) fn idle_target(world: &World, idle: &IdleWorktree) -> RemovalTarget {
         accepted: Vec::new(),
         planted: Vec::new(),
         pushed: Vec::new(),
+        sealed: Vec::new(),
     }
 }
 

@@ -26,6 +26,7 @@ impl Attempt {
             accepted: Vec::new(),
             planted: Vec::new(),
             pushed: Vec::new(),
+            sealed: Vec::new(),
             branch_policy: BranchPolicy::RemoveIfFoundElsewhere,
             ..world.target("a", &identity)
         };

@@ -132,6 +132,7 @@ fn repositories_and_folders_around_them_are_never_removed() {
                 accepted: Vec::new(),
                 planted: Vec::new(),
                 pushed: Vec::new(),
+                sealed: Vec::new(),
                 ..world.target("a", &a)
             };
             let before = (snapshot(world.repo.path()), snapshot(&world.root()));

@@ -73,6 +73,7 @@ impl World {
             accepted: Vec::new(),
             planted: Vec::new(),
             pushed: Vec::new(),
+            sealed: Vec::new(),
         }
     }
 
@@ -91,6 +92,7 @@ impl World {
             accepted: Vec::new(),
             planted: Vec::new(),
             pushed: Vec::new(),
+            sealed: Vec::new(),
         }
     }
 

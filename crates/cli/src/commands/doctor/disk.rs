@@ -9,6 +9,7 @@ use super::Finding;
 use crate::compose::Setup;
 use crate::connection::Connection;
 use crate::home::Home;
+use crate::temporary;
 
 const GIBIBYTE: u64 = 1 << 30;
 /// Below this a warning, in bytes.
@@ -28,6 +29,19 @@ pub(super) fn home(home: &Home) -> Finding {
     }
     let message = format!("{} cannot be written", folder.display());
     Finding::fail(CHECK, message, "make it yours with chown, or choose another with --home")
+}
+
+/// Looks whether the system may empty the folder in which the home folder is.
+pub(super) fn place(home: &Home) -> Finding {
+    const CHECK: &str = "home place";
+    match temporary::around(home.root()) {
+        None => Finding::ok(CHECK, "outlives a restart of the machine"),
+        Some(folder) => Finding::warn(
+            CHECK,
+            format!("{} is for temporary files: what is there may be gone after a restart", folder.display()),
+            "move the home folder while no server runs, or choose another with --home",
+        ),
+    }
 }
 
 /// Looks who uses the home folder.
