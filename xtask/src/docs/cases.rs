@@ -17,10 +17,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
         .collect()
 }
 
-/// A test is named as `<path of its file>::<name of its function>`.
+/// A test is named as `<path of its file>::<name of its function>`, one of the web app by its title.
 fn is_there(tree: &Tree, name: &str) -> bool {
     name.split_once("::").is_some_and(|(path, function)| {
-        tree.find(path).is_some_and(|file| file.text.contains(&format!("fn {function}(")))
+        let declared = [format!("fn {function}("), format!("test(\"{function}\"")];
+        tree.find(path).is_some_and(|file| declared.iter().any(|it| file.text.contains(it)))
     })
 }
 
@@ -33,7 +34,12 @@ mod tests {
     fn a_row_whose_test_is_gone_is_named() {
         let row =
             "| 1 | a | `tests/a.rs::it_holds` |\n| 2 | b | `tests/a.rs::it_is_gone`, `tests/b.rs::it` |\n";
-        let files = [(TABLE, row), ("tests/a.rs", "#[test]\nfn it_holds() {}\n")];
+        let row = format!("{row}| 3 | c | `web/a.test.tsx::it holds, too`, `web/a.test.tsx::it is gone` |\n");
+        let files = [
+            (TABLE, row.as_str()),
+            ("tests/a.rs", "#[test]\nfn it_holds() {}\n"),
+            ("web/a.test.tsx", "test(\"it holds, too\", () => {});\n"),
+        ];
         let tree = Tree {
             paths: files.iter().map(|(path, _)| (*path).to_owned()).collect(),
             files: files.iter().map(|(path, text)| SourceFile::new(path, text)).collect(),
@@ -44,6 +50,7 @@ mod tests {
             [
                 "docs/contributing/cases.md:2: there is no test `tests/a.rs::it_is_gone`",
                 "docs/contributing/cases.md:2: there is no test `tests/b.rs::it`",
+                "docs/contributing/cases.md:3: there is no test `web/a.test.tsx::it is gone`",
             ]
         );
     }

@@ -226,3 +226,37 @@ fn a_permission_that_nobody_can_be_asked_for_is_left_open_and_said() {
     let tasks = scene.run(&["task", "list"]).json();
     assert_eq!(tasks[0]["session_state"], "WAITING_FOR_INPUT", "the request stays open");
 }
+
+#[test]
+fn many_commands_at_once_lose_nothing_of_one_another() {
+    let scene = Scene::with_repository();
+    let server = scene.serve(&[]);
+    let titles: Vec<String> = (0..12).map(|number| format!("Task {number}")).collect();
+    let started: Vec<_> = titles
+        .iter()
+        .map(|title| {
+            let words = ["--json", "task", "new", "--title", title, "--prompt", "list", "--no-start"];
+            let mut command = scene.command(&words);
+            command.stdout(std::process::Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut command in started {
+        assert!(command.wait().unwrap().success());
+    }
+    let listed = scene.run(&["task", "list"]).json();
+    let mut found: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|task| task["title"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    let mut expected: Vec<&str> = titles.iter().map(String::as_str).collect();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    // Each changes another thing of one task at the same time.
+    let task_id = id(&listed[0]);
+    let renaming = scene.command(&["task", "start", &task_id]).spawn().unwrap();
+    let repository = scene.command(&["repo", "list"]).stdout(std::process::Stdio::null()).spawn().unwrap();
+    for mut command in [renaming, repository] {
+        assert!(command.wait().unwrap().success());
+    }
+    assert_eq!(scene.run(&["task", "list"]).json().as_array().unwrap().len(), 12);
+    server.stop();
+}

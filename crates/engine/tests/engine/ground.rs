@@ -8,7 +8,6 @@ use freehold_domain::message::MessageKind;
 use freehold_domain::session::SessionState;
 use freehold_domain::task::TaskState;
 use freehold_engine::cleanup::{CloseAction, CloseTask};
-use freehold_engine::environment::reopen::Reopening;
 use freehold_engine::repository_settings::SettingsUpdate;
 use freehold_engine::session::NewSession;
 use freehold_engine::task::TaskView;
@@ -115,6 +114,7 @@ fn a_task_whose_worktree_cannot_be_made_starts_no_agent_anywhere() {
         world.repo.write(".gitattributes", "*.rs filter=broken\n");
         world.repo.commit("Add a filter");
         world.repo.git(&["config", "filter.broken.smudge", "false"]);
+        world.repo.git(&["config", "filter.broken.clean", "cat"]);
         world.repo.git(&["config", "filter.broken.required", "true"]);
         let engine = world.start().await;
         let repository = add_repository(&engine, world).await;
@@ -163,7 +163,6 @@ fn a_tear_down_that_deletes_everything_runs_only_once_everything_is_sealed() {
         );
         let seals = engine.seals(id.clone()).await.unwrap();
         assert!(!seals.is_empty(), "what was there before the tear-down is in a seal");
-        drop(engine.reopen_task(id, Reopening::default()).await);
         engine.shutdown().await;
     });
 }

@@ -302,3 +302,29 @@ fn a_checkout_of_a_person_is_told_from_everything_else() {
     world.repo.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     assert!(matches!(git.standing_main_checkout(&bare).unwrap_err(), GitError::NoWorkTree { .. }));
 }
+
+#[test]
+fn a_push_from_a_task_branch_never_reaches_the_branch_it_started_from() {
+    // With every setting that lets a branch follow its start, and every way of pushing that guesses.
+    for (follows, pushes) in
+        [("always", "upstream"), ("inherit", "upstream"), ("always", "simple"), ("true", "current")]
+    {
+        let world = World::new();
+        let remote = world.repo.home().join("remote.git");
+        world.repo.git(&["init", "--quiet", "--bare", &remote.display().to_string()]);
+        world.repo.git(&["remote", "add", "origin", &remote.display().to_string()]);
+        world.repo.git(&["push", "--quiet", "--set-upstream", "origin", "main"]);
+        world.repo.git(&["config", "branch.autoSetupMerge", follows]);
+        world.repo.git(&["config", "push.default", pushes]);
+        let start = world.git.resolve_start(world.repo.path(), "origin/main").unwrap().commit;
+        let plan = WorktreePlan { start, ..world.plan("a") };
+        let path = world.git.add_worktree(&plan).unwrap().identity.path;
+        world.repo.commit_in(&path, "Work");
+        let before = world.repo.git_in(&remote, &["rev-parse", "refs/heads/main"]);
+        world.repo.try_git_in(&path, &["push", "--quiet"]);
+        let case = format!("{follows}, {pushes}");
+        assert_eq!(world.repo.git_in(&remote, &["rev-parse", "refs/heads/main"]), before, "{case}");
+        let upstream = world.repo.try_git_in(&path, &["rev-parse", "--abbrev-ref", "@{upstream}"]);
+        assert!(!upstream.status.success() || pushes == "current", "{case}: it follows nothing");
+    }
+}

@@ -98,6 +98,12 @@ describe.each(CASES)("$action on the $surface", ({ surface, action, item, confir
     await expectAccessible(dialog);
   });
 
+  test("it says why commits that no branch has are no loss", async () => {
+    const reason = "The branch freehold/a is found elsewhere. Its changes were merged: main has them.";
+    const { dialog } = await open(aReport({ found_elsewhere: [reason] }));
+    expect(await within(dialog).findByText(reason)).toBeVisible();
+  });
+
   test("it names what no seal holds and says that it is not removed", async () => {
     const nested = {
       kind: "nested_repository",

@@ -120,6 +120,11 @@ function Report({ task, report, action }: ReportProps) {
           <FactLine icon={CircleStop}>{t("task:close.sessions", { count: report.live_sessions })}</FactLine>
         )}
         <WorkspaceFacts task={task} report={report} action={action} />
+        {(report.found_elsewhere ?? []).map((reason) => (
+          <FactLine key={reason} icon={PackageCheck}>
+            {reason}
+          </FactLine>
+        ))}
         {report.restorable_until && (
           <FactLine icon={Undo2}>
             {t("task:close.restorableUntil", { day: day(report.restorable_until) })}
