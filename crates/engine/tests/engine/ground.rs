@@ -1,7 +1,6 @@
 //! What agents stand on: they work in their own workspace or not at all.
 
 use std::path::Path;
-use std::time::Duration;
 
 use freehold_domain::cleanup::CleanupState;
 use freehold_domain::message::MessageKind;
@@ -175,7 +174,8 @@ fn changes_are_looked_at_while_a_person_commits_and_no_commit_fails() {
         let id = engine.create_task(new_task(&repository, "busy", "list")).await.unwrap();
         let worktree = worktree_of(&wait_until_idle(&engine, &id).await);
         let stop = tokio_util::sync::CancellationToken::new();
-        let looking = tokio::spawn({
+        let mut looking = tokio::task::JoinSet::new();
+        looking.spawn({
             let (engine, id, stop) = (engine.clone(), id.clone(), stop.clone());
             async move {
                 let mut looks = 0;
@@ -196,7 +196,7 @@ fn changes_are_looked_at_while_a_person_commits_and_no_commit_fails() {
             }
         }
         stop.cancel();
-        let looks = tokio::time::timeout(Duration::from_secs(60), looking).await.unwrap().unwrap();
+        let looks = looking.join_next().await.unwrap().unwrap();
         assert!(looks > 1, "it was looked {looks} times");
         assert_eq!(world.repo.git_in(&worktree, &["rev-list", "--count", "main..HEAD"]), "40");
         engine.shutdown().await;
