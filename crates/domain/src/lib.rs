@@ -12,6 +12,7 @@ pub mod id;
 pub mod message;
 pub mod pool;
 pub mod preparation;
+pub mod removed;
 pub mod repository;
 pub mod seal;
 pub mod session;

@@ -10,6 +10,7 @@ mod closing;
 pub(crate) mod expiry;
 pub(crate) mod idle;
 mod permit;
+pub(crate) mod reaper;
 mod reset;
 mod scratch;
 mod sealing;

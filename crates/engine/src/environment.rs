@@ -9,6 +9,7 @@
 //! makes nothing, so it skips them.
 
 mod conflict;
+pub(crate) mod making;
 mod plan;
 pub(crate) mod reconcile;
 pub mod reopen;
@@ -110,6 +111,7 @@ impl Engine {
 
     async fn materialise(&self, task_id: &TaskId) -> Result<TaskEnvironment, EngineError> {
         let (task, mut repositories) = self.wish_of(task_id).await?;
+        let _making = self.inner.makings.begin();
         let standing = repositories
             .iter()
             .position(|(_, used)| matches!(used.start, WorkStart::InPlace | WorkStart::Adopted { .. }));

@@ -82,6 +82,10 @@ pub(crate) struct Inner {
     pub(crate) setups: setup::RunningSetups,
     /// Wakes the cleanup worker.
     pub(crate) cleanup_wake: Notify,
+    /// Wakes the reaper of removed directories.
+    pub(crate) reaper_wake: Notify,
+    /// The workspaces that are being made now.
+    pub(crate) makings: environment::making::Makings,
     /// Owns every future that outlives a request.
     pub(crate) tracker: TaskTracker,
     pub(crate) shutdown: CancellationToken,
@@ -99,7 +103,7 @@ impl Engine {
         ids: Arc<dyn IdSource>,
         options: EngineOptions,
     ) -> Result<Self, EngineError> {
-        let remover = freehold_git::Remover::new(git.clone());
+        let remover = Arc::new(freehold_git::Remover::new(git.clone()));
         let engine = Self {
             inner: Arc::new(Inner {
                 store,
@@ -111,6 +115,8 @@ impl Engine {
                 launches: launch::Launches::default(),
                 setups: setup::RunningSetups::default(),
                 cleanup_wake: Notify::new(),
+                reaper_wake: Notify::new(),
+                makings: environment::making::Makings::default(),
                 tracker: TaskTracker::new(),
                 shutdown: CancellationToken::new(),
             }),
@@ -122,6 +128,7 @@ impl Engine {
         setup::interrupt_orphaned_setups(&engine).await?;
         cleanup::settle_unactivated_jobs(&engine).await?;
         pool::judge(&engine).await?;
+        engine.own(cleanup::reaper::TrashReaper::new(engine.clone(), remover.clone()).run());
         let worker = worker::CleanupWorker::new(engine.clone(), remover);
         engine.own(worker.run());
         engine.launch_waiting_tasks().await?;

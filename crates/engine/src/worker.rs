@@ -29,6 +29,8 @@ const IDLE_MS: i64 = 5_000;
 const CLOSING_SWEEP_MS: i64 = 60 * 1_000;
 /// How long events of other servers may wait to be looked at.
 const LISTEN_PAUSE: Duration = Duration::from_millis(100);
+/// How long a job waits at most for workspaces that are just being made.
+const CALM: Duration = Duration::from_secs(2);
 /// How often tasks in the trash and old seals are looked through.
 const SWEEP_MS: i64 = 10 * 60 * 1_000;
 
@@ -39,8 +41,8 @@ pub(crate) struct CleanupWorker {
 }
 
 impl CleanupWorker {
-    pub(crate) fn new(engine: Engine, remover: Remover) -> Self {
-        Self { engine, remover: Arc::new(remover) }
+    pub(crate) const fn new(engine: Engine, remover: Arc<Remover>) -> Self {
+        Self { engine, remover }
     }
 
     pub(crate) async fn run(self) {
@@ -79,6 +81,7 @@ impl CleanupWorker {
 
     /// Begins the next job that can be worked on; where there is none, waits until that may have changed.
     async fn begin_what_is_due(self: &Arc<Self>, work: &mut Work) {
+        self.engine.calm(CALM).await;
         let claim = if work.is_full() { Ok(Claim::Unwanted) } else { self.claim(work.busy()).await };
         match claim {
             Ok(Claim::Job(job)) => work.begin(*job, self),

@@ -42,13 +42,13 @@ pub use oid::Oid;
 pub use plant::{PlantLimits, PlantRequest, PlantedFile, Planting};
 pub use pool::{IdlePlan, IdleUse, IdleWorktree, Prepared, free_bytes, idle_path};
 pub use removal::{
-    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, Presence, Pushed, RemovalError,
-    RemovalOutcome, RemovalTarget, Remover,
+    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, GivenBack, Presence, Pushed, Reaped,
+    RemovalError, RemovalOutcome, RemovalTarget, Remover, TrashEntry,
 };
 pub use repository::RepositoryInfo;
 pub use seal::{
-    LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored, Seal,
-    SealError, SealLimits, SealRequest, SealedFile, SealedKind, SealedWorktree,
+    LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored,
+    Seal, SealError, SealLimits, SealRequest, SealedFile, SealedKind, SealedWorktree,
 };
 pub use standing::StandingCheckout;
 pub use status::WorktreeStatus;

@@ -3,9 +3,12 @@
 //! A directory is a certain worktree when its `.git` file names the registration and the registration names
 //! the directory. One pointer alone proves nothing: a directory can be moved, replaced by a sibling, or be a
 //! clone that came to sit at the path of a worktree long gone.
+//!
+//! A registration is *hidden* while its worktree is being given back: Git lists it no longer and finds no branch
+//! checked out by it, and everything in it is as it was, so that one step shows it again.
 
-use std::fs::Metadata;
-use std::io::ErrorKind;
+use std::fs::{Metadata, OpenOptions};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +17,12 @@ use crate::command::path_from_bytes;
 
 /// The reason with which Git itself locks a worktree that it is still making.
 pub(crate) const INITIALIZING: &str = "initializing";
+
+/// What the pointer `gitdir` is called in a hidden registration.
+pub(crate) const HIDDEN: &str = "freehold-gitdir";
+
+/// The reason with which a hidden registration is locked, so that no `git worktree prune` takes it away.
+const RETURNING: &str = "Freehold is giving it back\n";
 
 /// One directory under `<common>/worktrees`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,13 +38,50 @@ pub(crate) struct Registration {
 impl Registration {
     fn read(dir: PathBuf) -> Result<Self, GitError> {
         let name = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let worktree = read_if_present(&dir.join("gitdir"))?.and_then(|link| {
+        let pointer = match read_if_present(&dir.join(HIDDEN))? {
+            // A git that ran inside meanwhile may have written another one, which names the wrong place.
+            Some(hidden) => Some(hidden),
+            None => read_if_present(&dir.join("gitdir"))?,
+        };
+        let worktree = pointer.and_then(|link| {
             let link = dir.join(path_from_bytes(link.trim_ascii_end()));
             link.parent().map(settled)
         });
-        let lock = read_if_present(&dir.join("locked"))?;
+        let lock = read_if_present(&dir.join("locked"))?.filter(|reason| reason != RETURNING.as_bytes());
         let lock = lock.map(|reason| String::from_utf8_lossy(&reason).trim().to_owned());
         Ok(Self { name, dir, worktree, lock })
+    }
+
+    /// Hides it from Git, in one step. One that is half made or half removed has nothing to hide.
+    pub(crate) fn hide(&self) -> Result<(), GitError> {
+        let (lock, pointer) = (self.dir.join("locked"), self.dir.join("gitdir"));
+        if !pointer.exists() {
+            return Ok(());
+        }
+        match OpenOptions::new().write(true).create_new(true).open(&lock) {
+            Ok(mut file) => {
+                file.write_all(RETURNING.as_bytes()).map_err(GitError::io("locking", &self.dir))?;
+            }
+            // Git's own lock of a worktree that it did not finish protects as well.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(GitError::io("locking", &self.dir)(error)),
+        }
+        std::fs::rename(&pointer, self.dir.join(HIDDEN)).map_err(GitError::io("hiding", &self.dir))
+    }
+
+    /// Shows it to Git again as it was; one that is not hidden stays as it is.
+    pub(crate) fn show(&self) -> Result<(), GitError> {
+        let (lock, hidden) = (self.dir.join("locked"), self.dir.join(HIDDEN));
+        match std::fs::rename(&hidden, self.dir.join("gitdir")) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(GitError::io("showing", &self.dir)(error));
+            }
+            _ => {}
+        }
+        if read_if_present(&lock)?.is_some_and(|reason| reason == RETURNING.as_bytes()) {
+            std::fs::remove_file(&lock).map_err(GitError::io("unlocking", &self.dir))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn is_at(&self, path: &Path) -> bool {

@@ -5,9 +5,10 @@
 //!
 //! Order, each step repeatable after a crash before or after it: take the lock of the repository; put back what
 //! an interrupted removal moved away; look again; move the directory into the trash folder, which is one rename
-//! and makes the path free at once; look once more, where nobody finds the directory by its path, and put it back
-//! when anything changed; remove the one registration; unlink the trash without following a link or crossing into
-//! another file system; treat the branch by the policy, by compare-and-swap; look whether all of it is gone.
+//! and makes the path free at once; hide the registration; look once more, where nobody finds the directory by its
+//! path nor Git by its registration, and put both back when anything changed; remove the one registration; treat
+//! the branch by the policy, by compare-and-swap; look whether all of it is gone. What is in the trash then is
+//! *reaped* later, entry by entry, without following a link or crossing into another file system.
 //!
 //! Invariant: a failed step stops the removal. There is no stronger tool to fall back on: no force, no prune of
 //! other registrations, no removal of a directory that could not be identified.
@@ -22,6 +23,7 @@ mod commits;
 mod in_use;
 mod merged;
 mod purge;
+mod reap;
 mod remove;
 mod restoration;
 mod survey;
@@ -48,7 +50,7 @@ impl Remover {
 
     /// Tells what a removal would lose; changes nothing and takes no lock, so that a dialog can ask.
     pub fn assess(git: &Git, target: &RemovalTarget) -> Result<Assessment, GitError> {
-        Ok(assess::assess(git, target, None)?.assessment)
+        Ok(assess::assess(git, target, None, &git.common_dir(&target.repo)?)?.assessment)
     }
 
     /// Asks the remotes of the repository for commits of the target that nothing here remembers, as a narrow fetch
@@ -60,14 +62,32 @@ impl Remover {
     /// As [`Remover::assess`], while nobody else of Freehold changes the repository: one that is being changed can
     /// look damaged.
     pub fn assess_at_rest(git: &Git, target: &RemovalTarget) -> Result<Assessment, GitError> {
-        let _lock = git.lock_repository_of(&target.repo)?;
-        Self::assess(git, target)
+        let lock = git.lock_repository_of(&target.repo)?;
+        Ok(assess::assess(git, target, None, lock.common_dir())?.assessment)
     }
 
-    /// Removes a worktree when nothing is lost by it; otherwise changes nothing and says what is at stake.
-    pub fn remove(&self, target: &RemovalTarget) -> Result<RemovalOutcome, RemovalError> {
+    /// Gives a worktree back: its path is free and its registration gone when this returns. Without a seal, nothing
+    /// may be lost by it; with one, it must still be as it was sealed, before and after it was moved away. Otherwise
+    /// it stays, or comes back, and the error says why. Its files wait in the trash for [`Remover::reap`].
+    pub fn give_back(
+        &self,
+        target: &RemovalTarget,
+        sealed: Option<&SealedWorktree>,
+    ) -> Result<GivenBack, RemovalError> {
         let lock = self.git.lock_repository_of(&target.repo)?;
-        remove::remove(&self.git, target, None, &lock)
+        remove::give_back(&self.git, target, sealed, &lock)
+    }
+
+    /// Unlinks what a removal left in the trash, in small steps. Anything else that is at the place is left alone.
+    /// After each step the caller is asked whether to go on, and may take its time to answer.
+    pub fn reap(&self, entry: &TrashEntry, goes_on: &mut dyn FnMut() -> bool) -> Result<Reaped, GitError> {
+        reap::reap(entry, goes_on)
+    }
+
+    /// Removes a worktree when nothing is lost by it, files and all; otherwise changes nothing and says what is at
+    /// stake.
+    pub fn remove(&self, target: &RemovalTarget) -> Result<RemovalOutcome, RemovalError> {
+        self.remove_whole(target, None)
     }
 
     /// Removes a worktree whose work is in a seal. It must still be as it was sealed, before and after it was
@@ -77,8 +97,19 @@ impl Remover {
         target: &RemovalTarget,
         sealed: &SealedWorktree,
     ) -> Result<RemovalOutcome, RemovalError> {
-        let lock = self.git.lock_repository_of(&target.repo)?;
-        remove::remove(&self.git, target, Some(sealed), &lock)
+        self.remove_whole(target, Some(sealed))
+    }
+
+    fn remove_whole(
+        &self,
+        target: &RemovalTarget,
+        sealed: Option<&SealedWorktree>,
+    ) -> Result<RemovalOutcome, RemovalError> {
+        let given_back = self.give_back(target, sealed)?;
+        for entry in &given_back.trash {
+            reap::unlink(entry)?;
+        }
+        Ok(given_back.outcome)
     }
 
     /// Removes a seal that still is the given commit; tells whether it was there. What it held is gone with it.
@@ -306,6 +337,36 @@ pub enum RemovalOutcome {
     AlreadyGone,
 }
 
+/// What a worktree left when it was given back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenBack {
+    /// How it ended.
+    pub outcome: RemovalOutcome,
+    /// What is in the trash now and waits to be reaped: the worktree itself, and what earlier removals of the same
+    /// path left that were cut short.
+    pub trash: Vec<TrashEntry>,
+}
+
+/// A directory that a removal moved into the trash to stay there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrashEntry {
+    /// Its absolute path. The name says which path and which inode were removed.
+    pub path: PathBuf,
+    /// Its inode.
+    pub inode: u64,
+}
+
+/// How far the reaping of an entry came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaped {
+    /// Nothing of it is there any more.
+    Gone,
+    /// The caller did not want to go on.
+    Paused,
+    /// Something else is at its place, which is left alone.
+    Foreign,
+}
+
 /// Why a removal did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum RemovalError {
@@ -327,7 +388,10 @@ fn details(assessment: &Assessment) -> String {
     assessment.findings.iter().map(|finding| finding.detail.as_str()).collect::<Vec<_>>().join(" ")
 }
 
+/// The name of the trash folder.
+const TRASH: &str = ".trash";
+
 /// The folder in the managed root to which worktrees go before they are unlinked.
 fn trash_dir(managed_root: &Path) -> PathBuf {
-    managed_root.join(".trash")
+    managed_root.join(TRASH)
 }

@@ -184,8 +184,16 @@ impl Git {
 
     /// Lists the main checkout and all linked worktrees.
     pub fn list_worktrees(&self, repo: &Path) -> Result<Vec<ListedWorktree>, GitError> {
-        let common_dir = self.common_dir(repo)?;
-        let registrations = registration::list(&common_dir)?;
+        self.list_worktrees_of(repo, &self.common_dir(repo)?)
+    }
+
+    /// As [`Git::list_worktrees`], of a repository whose common directory is known.
+    pub(crate) fn list_worktrees_of(
+        &self,
+        repo: &Path,
+        common_dir: &Path,
+    ) -> Result<Vec<ListedWorktree>, GitError> {
+        let registrations = registration::list(common_dir)?;
         let (listed, end) = self.worktree_records(repo)?;
         let lines: Vec<&[u8]> = listed.split(|byte| *byte == end).collect();
         let records = lines.split(|line| line.is_empty()).filter(|record| !record.is_empty());

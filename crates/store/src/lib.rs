@@ -17,6 +17,7 @@ pub mod node;
 pub mod pool;
 pub mod port_block;
 pub mod preparation;
+pub mod removed;
 pub mod repository;
 pub mod repository_settings;
 mod row;

@@ -5,7 +5,8 @@
 
 use crate::{agent, cleanup, creation, environment, event, message, node, pool, port_block, preparation};
 use crate::{
-    repository, repository_settings, schema, seal, session, setup, task, upgrade, workflow, workspace,
+    removed, repository, repository_settings, schema, seal, session, setup, task, upgrade, workflow,
+    workspace,
 };
 
 /// One SQL statement.
@@ -42,6 +43,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Statement> {
         message::STATEMENTS,
         node::STATEMENTS,
         pool::STATEMENTS,
+        removed::STATEMENTS,
         port_block::STATEMENTS,
         preparation::STATEMENTS,
         repository::STATEMENTS,

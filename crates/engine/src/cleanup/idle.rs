@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use freehold_domain::pool::{IdleState, IdleWorktree};
-use freehold_git::{BranchPolicy, ExpectedIdentity, RemovalError, RemovalTarget, Remover};
+use freehold_git::{BranchPolicy, ExpectedIdentity, RemovalError, RemovalTarget, Remover, TrashEntry};
 use freehold_store as store;
 use freehold_store::StoreError;
 
@@ -19,7 +19,7 @@ const RETRY_MS: i64 = 60_000;
 
 /// How an attempt ended.
 enum Returned {
-    Gone,
+    Gone(Vec<TrashEntry>),
     Left(String),
 }
 
@@ -31,10 +31,14 @@ impl Engine {
         let Some(returning) = read.await?.and_then(ReturningIdle::new) else { return Ok(false) };
         let outcome = self.remove_idle(&returning, remover.clone()).await;
         let (idle, now) = (returning.idle().clone(), self.now());
+        if let Ok(Returned::Gone(trash)) = &outcome {
+            let removed = trash.iter().map(|entry| self.removed_directory(entry, &idle.repository_id));
+            self.record_removed(removed.collect()).await?;
+        }
         let write = self.inner.store.write(move |tx| {
             let from = IdleState::Returning;
             match outcome {
-                Ok(Returned::Gone) => store::pool::delete(tx, &idle.id)?,
+                Ok(Returned::Gone(_)) => store::pool::delete(tx, &idle.id)?,
                 Ok(Returned::Left(reason)) => {
                     tracing::warn!(path = %idle.path, reason, "an idle worktree stays: it is not as it was made");
                     store::pool::set_state(tx, &idle.id, from, IdleState::Left, &reason, now)?
@@ -64,7 +68,7 @@ impl Engine {
                 git.settle_idle(&made)?;
             }
             match permit.redeem(&remover, None) {
-                Ok(_) => Ok(Returned::Gone),
+                Ok(given_back) => Ok(Returned::Gone(given_back.trash)),
                 Err(error @ (RemovalError::AtStake(_) | RemovalError::Changed { .. })) => {
                     Ok(Returned::Left(error.to_string()))
                 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use freehold_domain::cleanup::{CleanupJob, CleanupState, ResourceSnapshot, SnapshotSeal};
 use freehold_domain::id::CleanupJobId;
 use freehold_domain::pool::{IdleState, IdleWorktree};
-use freehold_git::{RemovalError, RemovalOutcome, RemovalTarget, Remover, SealedWorktree};
+use freehold_domain::removed::RemovedDirectory;
+use freehold_git::{GitError, GivenBack, Reaped, RemovalError, RemovalTarget, Remover, SealedWorktree};
 
 use crate::EngineError;
 
@@ -76,18 +77,35 @@ pub(in crate::cleanup) struct RemovalPermit {
 }
 
 impl RemovalPermit {
-    /// Removes the worktree; blocking. Git looks again, under the repository lock, before anything moves. With a
+    /// Gives the worktree back; blocking. Its files stay in the trash. Git looks again, under the repository lock, before anything moves. With a
     /// seal, the work in it may go; without one, a worktree with work stays.
     pub(in crate::cleanup) fn redeem(
         self,
         remover: &Remover,
         sealed: Option<&SealedWorktree>,
-    ) -> Result<RemovalOutcome, RemovalError> {
+    ) -> Result<GivenBack, RemovalError> {
         tracing::info!(row = self.row, path = %self.target.path.display(), "removing a worktree");
-        match sealed {
-            Some(sealed) => remover.remove_sealed(&self.target, sealed),
-            None => remover.remove(&self.target),
-        }
+        remover.give_back(&self.target, sealed)
+    }
+}
+
+/// The row of a directory that a removal took away: the right to unlink it.
+#[derive(Debug)]
+pub(in crate::cleanup) struct RemovedRow(RemovedDirectory);
+
+impl RemovedRow {
+    /// Accepts a row that was just read.
+    pub(in crate::cleanup) const fn new(removed: RemovedDirectory) -> Self {
+        Self(removed)
+    }
+
+    /// Unlinks the directory in steps, as long as the caller goes on; blocking.
+    pub(in crate::cleanup) fn reap(
+        &self,
+        remover: &Remover,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Reaped, GitError> {
+        remover.reap(&super::reaper::entry_of(&self.0), goes_on)
     }
 }
 

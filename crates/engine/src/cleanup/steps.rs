@@ -181,16 +181,24 @@ impl Engine {
         let path = looked.worktree.path.clone();
         let removal =
             self.blocking("removing a worktree", move |_| match permit.redeem(&remover, sealed.as_ref()) {
-                Ok(_) => Ok(None),
+                Ok(given_back) => Ok(Ok(given_back.trash)),
                 Err(RemovalError::AtStake(assessment)) => {
-                    Ok(Some(stakes_of(&path, assessment.findings).collect()))
+                    Ok(Err(stakes_of(&path, assessment.findings).collect()))
                 }
                 Err(RemovalError::Changed { path: file }) => {
                     Err(EngineError::ChangedAfterSeal { path, file: file.display().to_string() })
                 }
                 Err(RemovalError::Git(error)) => Err(EngineError::Git(error)),
             });
-        removal.await
+        let trash = match removal.await? {
+            Ok(trash) => trash,
+            Err(stakes) => return Ok(Some(stakes)),
+        };
+        crate::failpoint!("engine.cleanup.in_trash");
+        let id = &looked.worktree.repository_id;
+        let removed = trash.iter().map(|entry| self.removed_directory(entry, id)).collect();
+        self.record_removed(removed).await?;
+        Ok(None)
     }
 
     /// Success is what disk and registry say, not what a command returned.

@@ -226,6 +226,15 @@ pub(crate) async fn close(engine: &Engine, id: &TaskId, action: CloseAction) -> 
     wait_for_job(engine, &job).await
 }
 
+/// Waits until the reaper has unlinked everything that was given back.
+pub(crate) async fn wait_until_reaped(world: &World, what: &str) {
+    let begun = Instant::now();
+    while world.root().join(".trash").exists() {
+        assert!(begun.elapsed() < LIMIT, "{what}: something is left in the trash folder");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 /// The files of a worktree by path, with mode and content.
 pub(crate) type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 

@@ -19,6 +19,7 @@ mod harness;
 mod inherited;
 mod pool;
 mod preparation;
+mod reaper;
 mod reopening;
 mod reopening_again;
 mod reset;

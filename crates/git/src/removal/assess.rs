@@ -9,7 +9,7 @@ use super::{Assessment, BranchPolicy, Finding, FindingKind, Presence, RemovalTar
 use crate::head::operation_in_progress;
 use crate::pool::Note;
 use crate::registration::{self, INITIALIZING, Occupant, Registration};
-use crate::{Git, GitError, HeadState, Oid, SealedWorktree};
+use crate::{Git, GitError, HeadState, ListedWorktree, Oid, SealedWorktree};
 
 /// An assessment, and what the removal needs to know beyond it.
 #[derive(Debug)]
@@ -27,9 +27,10 @@ pub(super) fn assess(
     git: &Git,
     target: &RemovalTarget,
     sealed: Option<&SealedWorktree>,
+    common_dir: &Path,
 ) -> Result<Look, GitError> {
-    target::guard(git, target)?;
-    let common_dir = git.common_dir(&target.repo)?;
+    let listed = git.list_worktrees_of(&target.repo, common_dir)?;
+    target::guard(target, common_dir, &listed)?;
     let mut look = Look {
         assessment: Assessment {
             presence: Presence::Missing,
@@ -46,7 +47,7 @@ pub(super) fn assess(
         look.assessment.findings.push(Finding::unknown(&GitError::PathMissing { path }));
         return Ok(look);
     }
-    match identify(target, &common_dir)? {
+    match identify(target, common_dir)? {
         Place::Occupied(by) => {
             let detail = format!("{} is not the recorded worktree: {by}.", target.path.display());
             look.assessment.findings.push(Finding::new(FindingKind::Occupied, Vec::new(), detail));
@@ -60,7 +61,7 @@ pub(super) fn assess(
             look.registration = registration;
         }
     }
-    judge(git, target, &common_dir, sealed, &mut look);
+    judge(git, target, &Surroundings { common_dir, listed: &listed, sealed }, &mut look);
     let is_settled = |finding: &Finding| {
         let is_held = sealed.is_some() && finding.kind.is_sealable() && finding.kind != FindingKind::Commits;
         is_held || target.accepts(finding)
@@ -119,14 +120,18 @@ pub(super) fn remaining_registration(
     Ok(registration::list(common_dir)?.into_iter().find(is_ours))
 }
 
+/// What else a worktree is judged by.
+struct Surroundings<'a> {
+    common_dir: &'a Path,
+    /// All checkouts of the repository.
+    listed: &'a [ListedWorktree],
+    /// The seal, when the work in the worktree may go.
+    sealed: Option<&'a SealedWorktree>,
+}
+
 /// Adds every finding; what cannot be read is one too.
-fn judge(
-    git: &Git,
-    target: &RemovalTarget,
-    common_dir: &Path,
-    sealed: Option<&SealedWorktree>,
-    look: &mut Look,
-) {
+fn judge(git: &Git, target: &RemovalTarget, around: &Surroundings<'_>, look: &mut Look) {
+    let Surroundings { common_dir, listed, sealed } = *around;
     let seals: Vec<&Oid> =
         sealed.map(|sealed| &sealed.seal.commit).into_iter().chain(&target.sealed).collect();
     let findings = &mut look.assessment.findings;
@@ -160,6 +165,9 @@ fn judge(
     let findings = &mut look.assessment.findings;
     if look.assessment.presence == Presence::Present {
         let looked = match (&look.registration, &target.base) {
+            // Work of any kind is in the seal, and that the files, the index and HEAD are as sealed is compared
+            // without asking Git. What made Git fail now would have made the seal fail, or differs from it.
+            (Some(_), _) if sealed.is_some() => checkout::nested(git, &target.path),
             (Some(registration), _) if !target.never_exposed => {
                 checkout::findings(git, target, &registration.dir)
             }
@@ -176,7 +184,7 @@ fn judge(
         }
     }
     findings.extend(sealed.and_then(Finding::unsealed));
-    match judge_branch(git, target, look.registration.as_ref(), sealed) {
+    match judge_branch(git, target, look.registration.as_ref(), sealed, listed) {
         Ok((BranchFate::WouldLose(_, finding), _)) => findings.push(finding),
         Ok((fate, reason)) => {
             look.assessment.found_elsewhere.extend(reason);
@@ -237,8 +245,9 @@ pub(super) fn fate_of_branch(
     target: &RemovalTarget,
     own: Option<&Registration>,
     sealed: Option<&SealedWorktree>,
+    listed: &[ListedWorktree],
 ) -> Result<BranchFate, GitError> {
-    judge_branch(git, target, own, sealed).map(|(fate, _)| fate)
+    judge_branch(git, target, own, sealed, listed).map(|(fate, _)| fate)
 }
 
 /// As [`fate_of_branch`], with the reason why commits that no ref has are no loss.
@@ -247,11 +256,12 @@ fn judge_branch(
     target: &RemovalTarget,
     own: Option<&Registration>,
     sealed: Option<&SealedWorktree>,
+    listed: &[ListedWorktree],
 ) -> Result<(BranchFate, Option<String>), GitError> {
     if target.branch_policy == BranchPolicy::Keep {
         return Ok((BranchFate::Stays, None));
     }
-    let is_elsewhere = git.list_worktrees(&target.repo)?.into_iter().any(|listed| {
+    let is_elsewhere = listed.iter().any(|listed| {
         listed.branch.as_deref() == Some(&target.branch)
             && listed.registration.as_deref() != own.map(|own| own.name.as_str())
     });

@@ -205,7 +205,7 @@ fn precious_of(worktree: &Path, entry: &[u8]) -> Result<Vec<PathBuf>, GitError> 
 
 /// Repositories inside the worktree, and other file systems. A repository may hold work of any kind, so that a
 /// person decides about each.
-fn nested(git: &Git, worktree: &Path) -> Result<Vec<Finding>, GitError> {
+pub(super) fn nested(git: &Git, worktree: &Path) -> Result<Vec<Finding>, GitError> {
     let survey = survey(worktree)?;
     let mut repositories = survey.repositories;
     for bare in survey.bare_repositories {

@@ -1,5 +1,6 @@
 //! Removes what was assessed as safe, step by step, under the lock of the repository.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -9,21 +10,23 @@ use super::assess::{Look, assess, fate_of_branch, remaining_registration, trash_
 use super::commits::BranchFate;
 use super::unlink::unlink_directory;
 use super::{
-    Assessment, BranchPolicy, Presence, RemovalError, RemovalOutcome, RemovalTarget, in_use, trash_dir,
+    Assessment, BranchPolicy, GivenBack, Presence, RemovalError, RemovalOutcome, RemovalTarget, TrashEntry,
+    in_use, reap, trash_dir,
 };
 use crate::lock::RepositoryLock;
-use crate::registration::{self, Registration};
+use crate::registration::{self, HIDDEN, Registration};
 use crate::{BranchUse, Git, GitError, Oid, SealedWorktree, WorktreePlan, failpoint};
 
-/// Looks again and removes; the lock is that of the target's repository.
-pub(super) fn remove(
+/// Looks again and gives the worktree back; the lock is that of the target's repository. What is moved into the
+/// trash stays there, for whoever empties it.
+pub(super) fn give_back(
     git: &Git,
     target: &RemovalTarget,
     sealed: Option<&SealedWorktree>,
     lock: &RepositoryLock,
-) -> Result<RemovalOutcome, RemovalError> {
+) -> Result<GivenBack, RemovalError> {
     put_back(target, lock)?;
-    let mut look = assess(git, target, sealed)?;
+    let mut look = assess(git, target, sealed, lock.common_dir())?;
     let inode = look.inode.filter(|_| look.assessment.presence == Presence::Present);
     if inode.is_some() && look.assessment.is_safe() {
         look.assessment.findings.extend(in_use::after_a_moment(&target.path));
@@ -32,32 +35,44 @@ pub(super) fn remove(
         return Err(RemovalError::AtStake(look.assessment));
     }
     if let Some(inode) = inode {
-        let registration = look.registration.as_ref();
-        if let (Some(sealed), Some(registration)) = (sealed, registration) {
-            refuse_changed_record(git, sealed, registration)?;
-            refuse_changed_files(sealed, &target.path)?;
+        if let (Some(sealed), Some(registration)) = (sealed, &look.registration) {
+            refuse_changed(git, sealed, registration, &target.path)?;
         }
-        failpoint!("git.removal.before_rename");
-        let entry = move_to_trash(target, inode)?;
-        failpoint!("git.removal.moved");
-        if let Err(error) = look_behind(git, &look, sealed, &entry) {
-            move_back(target, &entry)?;
-            return Err(error);
-        }
-        // From here on the worktree goes, whatever happens.
-        let decided = trash_entry(target, inode);
-        std::fs::rename(&entry, &decided).map_err(GitError::io("moving in the trash", &entry))?;
+        move_away(git, target, sealed, &look, inode)?;
     }
     failpoint!("git.removal.after_rename");
     if let Some(registration) = &look.registration {
         remove_registration(lock.common_dir(), registration)?;
     }
     failpoint!("git.removal.after_registration");
-    let emptied = empty_trash_of(target)?;
     let branch_removed = remove_branch(git, target, sealed, lock, look.branch.clone())?;
     failpoint!("git.removal.after_branch");
     verify(git, target, lock.common_dir(), branch_removed)?;
-    Ok(outcome(&look, emptied, branch_removed))
+    let trash = decided_of(target)?;
+    Ok(GivenBack { outcome: outcome(&look, !trash.is_empty(), branch_removed), trash })
+}
+
+/// Takes the worktree out of everybody's sight, path and registration alike, and looks at it once more there;
+/// what differs puts it back. When this returns well, the worktree goes, whatever happens.
+fn move_away(
+    git: &Git,
+    target: &RemovalTarget,
+    sealed: Option<&SealedWorktree>,
+    look: &Look,
+    inode: u64,
+) -> Result<(), RemovalError> {
+    failpoint!("git.removal.before_rename");
+    let entry = move_to_trash(target, inode)?;
+    failpoint!("git.removal.moved");
+    let hidden = look.registration.as_ref().map_or(Ok(()), Registration::hide);
+    failpoint!("git.removal.hidden");
+    let seen = hidden.map_err(RemovalError::from).and_then(|()| look_behind(git, look, sealed, &entry));
+    if let Err(error) = seen {
+        move_back(target, look.registration.as_ref(), &entry)?;
+        return Err(error);
+    }
+    let decided = trash_entry(target, inode);
+    Ok(std::fs::rename(&entry, &decided).map_err(GitError::io("moving in the trash", &entry))?)
 }
 
 /// Removes what a failed creation made; a branch that it made is still at the start commit.
@@ -83,25 +98,31 @@ pub(crate) fn undo_creation(
         pushed: Vec::new(),
         sealed: Vec::new(),
     };
-    remove(git, &target, None, lock)
+    let given_back = give_back(git, &target, None, lock)?;
+    for entry in &given_back.trash {
+        reap::unlink(entry)?;
+    }
+    Ok(given_back.outcome)
 }
 
-fn refuse_changed_record(
+/// Refuses a worktree that is not as it was sealed, in its files or in what the registration says. Both are looked
+/// at at the same time.
+fn refuse_changed(
     git: &Git,
     sealed: &SealedWorktree,
     registration: &Registration,
+    top: &Path,
 ) -> Result<(), RemovalError> {
-    if sealed.has_same_record(git, &registration.dir)? {
-        return Ok(());
+    let (record, changed) = std::thread::scope(|scope| {
+        let record = scope.spawn(|| sealed.has_same_record(git, &registration.dir));
+        let changed = sealed.changed_file(top);
+        (record.join(), changed)
+    });
+    let lost = || GitError::io("reading", &registration.dir)(ErrorKind::Other.into());
+    if let Some(path) = changed? {
+        return Err(RemovalError::Changed { path });
     }
-    Err(RemovalError::Changed { path: ".git".into() })
-}
-
-fn refuse_changed_files(sealed: &SealedWorktree, top: &Path) -> Result<(), RemovalError> {
-    match sealed.changed_file(top)? {
-        Some(path) => Err(RemovalError::Changed { path }),
-        None => Ok(()),
-    }
+    if record.map_err(|_| lost())?? { Ok(()) } else { Err(RemovalError::Changed { path: ".git".into() }) }
 }
 
 /// Looks once more when nobody can find the worktree by its path any longer: what came into it between the look
@@ -117,8 +138,7 @@ fn look_behind(
         return Err(RemovalError::AtStake(Assessment { findings, ..look.assessment.clone() }));
     }
     let (Some(sealed), Some(registration)) = (sealed, &look.registration) else { return Ok(()) };
-    refuse_changed_files(sealed, entry)?;
-    refuse_changed_record(git, sealed, registration)
+    refuse_changed(git, sealed, registration, entry)
 }
 
 const fn outcome(look: &Look, emptied: bool, branch_removed: bool) -> RemovalOutcome {
@@ -132,12 +152,12 @@ const fn outcome(look: &Look, emptied: bool, branch_removed: bool) -> RemovalOut
 
 /// Puts back what a removal moved away that died before its second look.
 pub(super) fn put_back(target: &RemovalTarget, lock: &RepositoryLock) -> Result<bool, GitError> {
-    if target.path.symlink_metadata().is_ok() || remaining_registration(target, lock.common_dir())?.is_none()
-    {
+    if target.path.symlink_metadata().is_ok() {
         return Ok(false);
     }
-    match entries_of(target, undecided)?.as_slice() {
-        [entry] => move_back(target, entry).map(|()| true),
+    let registration = remaining_registration(target, lock.common_dir())?;
+    match (registration, entries_of(target, undecided)?.as_slice()) {
+        (Some(registration), [entry]) => move_back(target, Some(&registration), &entry.path).map(|()| true),
         _ => Ok(false),
     }
 }
@@ -146,21 +166,34 @@ pub(super) fn put_back(target: &RemovalTarget, lock: &RepositoryLock) -> Result<
 /// looked at again, and put back when it is not what was assessed.
 fn move_to_trash(target: &RemovalTarget, inode: u64) -> Result<PathBuf, GitError> {
     let trash = trash_dir(&target.managed_root);
-    std::fs::create_dir_all(&trash).map_err(GitError::io("making the folder", &trash))?;
     let entry = undecided(trash_entry(target, inode));
-    std::fs::rename(&target.path, &entry).map_err(GitError::io("moving into the trash", &target.path))?;
+    let mut tries = 0;
+    loop {
+        std::fs::create_dir_all(&trash).map_err(GitError::io("making the folder", &trash))?;
+        tries += 1;
+        match std::fs::rename(&target.path, &entry) {
+            // Whoever took the last entry out of the folder removed it meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound && tries < 3 && !trash.exists() => {}
+            moved => break moved.map_err(GitError::io("moving into the trash", &target.path))?,
+        }
+    }
     let moved = entry.symlink_metadata().map_err(GitError::io("looking at", &entry))?;
     if moved.ino() != inode {
-        move_back(target, &entry)?;
+        move_back(target, None, &entry)?;
         let by = "something else was put there during the removal".to_owned();
         return Err(GitError::Occupied { path: target.path.clone(), by });
     }
     Ok(entry)
 }
 
-/// Puts back what must not go. Something that came to the path meanwhile is not overwritten: then the worktree
+/// Puts back what must not go: first the registration, then the directory. Something that came to the path meanwhile is not overwritten: then the worktree
 /// stays in the trash folder, which nothing empties of what is registered.
-fn move_back(target: &RemovalTarget, entry: &Path) -> Result<(), GitError> {
+fn move_back(
+    target: &RemovalTarget,
+    registration: Option<&Registration>,
+    entry: &Path,
+) -> Result<(), GitError> {
+    registration.map_or(Ok(()), Registration::show)?;
     let moved = renameat_with(CWD, entry, CWD, &target.path, RenameFlags::NOREPLACE);
     moved.map_err(|error| GitError::io("moving out of the trash", entry)(error.into()))?;
     if let Some(trash) = entry.parent() {
@@ -170,22 +203,23 @@ fn move_back(target: &RemovalTarget, entry: &Path) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Removes exactly one registration. `gitdir` goes last: it says whose the registration is.
+/// Removes exactly one registration. The pointer to the worktree goes last: it says whose the registration is.
 pub(super) fn remove_registration(common_dir: &Path, registration: &Registration) -> Result<(), GitError> {
-    unlink_directory(&registration.dir, Some("gitdir"))?;
+    let is_hidden = registration.dir.join(HIDDEN).exists();
+    unlink_directory(&registration.dir, Some(if is_hidden { HIDDEN } else { "gitdir" }))?;
     // Git removes the folder of the registrations with the last of them; fails, as it should, before that.
     _ = std::fs::remove_dir(common_dir.join("worktrees"));
     Ok(())
 }
 
-/// Unlinks what this or an earlier, interrupted removal of the target moved into the trash.
-fn empty_trash_of(target: &RemovalTarget) -> Result<bool, GitError> {
+/// What this or an earlier, interrupted removal of the target moved into the trash to stay there.
+fn decided_of(target: &RemovalTarget) -> Result<Vec<TrashEntry>, GitError> {
     let entries = entries_of(target, |entry| entry)?;
-    for entry in &entries {
-        unlink_directory(entry, None)?;
+    if entries.is_empty() {
+        // Fails, as it should, while anything is in it.
+        _ = std::fs::remove_dir(trash_dir(&target.managed_root));
     }
-    _ = std::fs::remove_dir(trash_dir(&target.managed_root));
-    Ok(!entries.is_empty())
+    Ok(entries)
 }
 
 /// The name of an entry until it was looked at once more.
@@ -196,11 +230,11 @@ fn undecided(mut entry: PathBuf) -> PathBuf {
 
 /// What removals of the target moved into the trash. An entry names the inode that was assessed; anything else
 /// under such a name is left alone.
-fn entries_of(target: &RemovalTarget, named: fn(PathBuf) -> PathBuf) -> Result<Vec<PathBuf>, GitError> {
+fn entries_of(target: &RemovalTarget, named: fn(PathBuf) -> PathBuf) -> Result<Vec<TrashEntry>, GitError> {
     let trash = trash_dir(&target.managed_root);
     let listed = match trash.read_dir() {
         Ok(listed) => listed,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(GitError::io("listing", &trash)(error)),
     };
     let mut entries = Vec::new();
@@ -208,11 +242,11 @@ fn entries_of(target: &RemovalTarget, named: fn(PathBuf) -> PathBuf) -> Result<V
         let path: PathBuf = entry.map_err(GitError::io("listing", &trash))?.path();
         match path.symlink_metadata() {
             Ok(metadata) if metadata.is_dir() && path == named(trash_entry(target, metadata.ino())) => {
-                entries.push(path);
+                entries.push(TrashEntry { path, inode: metadata.ino() });
             }
             Ok(_) => {}
             // Another removal has just finished.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(GitError::io("looking at", &path)(error)),
         }
     }
@@ -229,7 +263,8 @@ fn remove_branch(
 ) -> Result<bool, RemovalError> {
     let BranchFate::Goes(tip) = assessed else { return Ok(false) };
     let Err(error) = delete_branch(git, target, lock, &tip) else { return Ok(true) };
-    match fate_of_branch(git, target, None, sealed)? {
+    let listed = git.list_worktrees_of(&target.repo, lock.common_dir())?;
+    match fate_of_branch(git, target, None, sealed, &listed)? {
         BranchFate::Absent => Ok(true),
         BranchFate::Stays => Ok(false),
         BranchFate::Goes(moved) if moved != tip => {
@@ -238,7 +273,7 @@ fn remove_branch(
         }
         BranchFate::Goes(_) => Err(error.into()),
         BranchFate::WouldLose(_, finding) => {
-            let mut look = assess(git, target, sealed)?;
+            let mut look = assess(git, target, sealed, lock.common_dir())?;
             if look.assessment.is_safe() {
                 look.assessment.findings.push(finding);
             }

@@ -4,10 +4,14 @@ use std::path::{Component, Path};
 
 use super::RemovalTarget;
 use crate::registration::settled;
-use crate::{Git, GitError};
+use crate::{GitError, ListedWorktree};
 
 /// Refuses what is never removed: a path outside the managed root, and a repository or a folder around one.
-pub(super) fn guard(git: &Git, target: &RemovalTarget) -> Result<(), GitError> {
+pub(super) fn guard(
+    target: &RemovalTarget,
+    common_dir: &Path,
+    listed: &[ListedWorktree],
+) -> Result<(), GitError> {
     let protected =
         |reason: &str| GitError::Protected { path: target.path.clone(), reason: reason.to_owned() };
     let is_plain =
@@ -20,10 +24,8 @@ pub(super) fn guard(git: &Git, target: &RemovalTarget) -> Result<(), GitError> {
         return Err(protected("it does not lie inside the folder of the workspaces"));
     }
     let path = settled(&target.path);
-    let common_dir = git.common_dir(&target.repo)?;
     let is_around = |place: &Path| settled(place).starts_with(&path) || common_dir.starts_with(&path);
-    let main_checkout =
-        git.list_worktrees(&target.repo)?.into_iter().find(|listed| listed.registration.is_none());
+    let main_checkout = listed.iter().find(|listed| listed.registration.is_none());
     if is_around(&target.repo) || main_checkout.is_some_and(|main| is_around(&main.path)) {
         return Err(protected("it is a repository, or a folder around one"));
     }

@@ -19,37 +19,86 @@ const DIRECTORY: OFlags =
 /// Unlinks the directory at the path; one that is gone already is no error. The entry of the given name goes
 /// last, so that a removal that is cut short can be recognised by it.
 pub(super) fn unlink_directory(path: &Path, last: Option<&str>) -> Result<(), GitError> {
+    unlink_by_steps(path, last, &mut Steps { left: usize::MAX, goes_on: &mut || true }).map(drop)
+}
+
+/// How an unlinking in steps ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unlinking {
+    Done,
+    Stopped,
+}
+
+/// Unlinks the directory at the path in steps of some hundred entries; after each it asks whether to go on.
+pub(super) fn unlink_slowly(path: &Path, goes_on: &mut dyn FnMut() -> bool) -> Result<Unlinking, GitError> {
+    unlink_by_steps(path, None, &mut Steps { left: STEP, goes_on })
+}
+
+/// How many entries are unlinked in one step.
+const STEP: usize = 256;
+
+/// The steps of an unlinking.
+struct Steps<'a> {
+    /// How many entries of the present step are left.
+    left: usize,
+    goes_on: &'a mut dyn FnMut() -> bool,
+}
+
+impl Steps<'_> {
+    /// Counts one entry; false when the work is to stop.
+    fn count(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        if self.left > 0 {
+            return true;
+        }
+        self.left = STEP;
+        (self.goes_on)()
+    }
+}
+
+fn unlink_by_steps(path: &Path, last: Option<&str>, steps: &mut Steps<'_>) -> Result<Unlinking, GitError> {
     let failed = |error: io::Error| GitError::io("unlinking", path)(error);
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(failed(io::ErrorKind::InvalidInput.into()));
     };
     let parent = match openat(CWD, parent, DIRECTORY, Mode::empty()) {
         Ok(parent) => parent,
-        Err(Errno::NOENT) => return Ok(()),
+        Err(Errno::NOENT) => return Ok(Unlinking::Done),
         Err(error) => return Err(failed(error.into())),
     };
     let name = std::ffi::CString::new(name.as_encoded_bytes()).map_err(|error| failed(error.into()))?;
     let directory = match open_directory(parent.as_fd(), &name) {
         Ok(directory) => directory,
-        Err(Errno::NOENT) => return Ok(()),
+        Err(Errno::NOENT) => return Ok(Unlinking::Done),
         Err(error) => return Err(failed(error.into())),
     };
     let device = fstat(&directory).map_err(|error| failed(error.into()))?.st_dev;
-    empty(&directory, device, last).map_err(failed)?;
+    if empty(&directory, device, last, steps).map_err(failed)? == Unlinking::Stopped {
+        return Ok(Unlinking::Stopped);
+    }
     if let Some(last) = last {
         remove_entry(directory.as_fd(), last, AtFlags::empty()).map_err(failed)?;
     }
-    remove_entry(parent.as_fd(), name.as_c_str(), AtFlags::REMOVEDIR).map_err(failed)
+    remove_entry(parent.as_fd(), name.as_c_str(), AtFlags::REMOVEDIR).map_err(failed)?;
+    Ok(Unlinking::Done)
 }
 
 /// Removes everything in an open directory but the entry of the given name.
-fn empty(directory: &OwnedFd, device: u64, spared: Option<&str>) -> io::Result<()> {
+fn empty(
+    directory: &OwnedFd,
+    device: u64,
+    spared: Option<&str>,
+    steps: &mut Steps<'_>,
+) -> io::Result<Unlinking> {
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         let bytes = name.to_bytes();
         if bytes == b"." || bytes == b".." || spared.is_some_and(|spared| spared.as_bytes() == bytes) {
             continue;
+        }
+        if !steps.count() {
+            return Ok(Unlinking::Stopped);
         }
         let kind = match entry.file_type() {
             FileType::Unknown => {
@@ -65,10 +114,12 @@ fn empty(directory: &OwnedFd, device: u64, spared: Option<&str>) -> io::Result<(
         if fstat(&inner)?.st_dev != device {
             return Err(io::Error::other(format!("{} is on another file system", name.to_string_lossy())));
         }
-        empty(&inner, device, None)?;
+        if empty(&inner, device, None, steps)? == Unlinking::Stopped {
+            return Ok(Unlinking::Stopped);
+        }
         remove_entry(directory.as_fd(), name, AtFlags::REMOVEDIR)?;
     }
-    Ok(())
+    Ok(Unlinking::Done)
 }
 
 /// Opens a directory without following a link; one that forbids reading is made readable, as package caches

@@ -8,13 +8,13 @@ use std::path::Path;
 use super::manifest::{ParkedBranch, WorktreeRef};
 use super::object::{Format, Id};
 use crate::command::commit_of;
-use crate::registration::read_if_present;
+use crate::registration::{HIDDEN, read_if_present};
 use crate::{Git, GitError};
 
 /// What belongs to the registration as such and is made anew, is kept elsewhere in the seal, or is not the
 /// worktree's.
-const OWN: [&str; 8] =
-    ["HEAD", "commondir", "gitdir", "index", "locked", "modules", "reftable", RESTORED_FROM];
+const OWN: [&str; 9] =
+    ["HEAD", "commondir", "gitdir", HIDDEN, "index", "locked", "modules", "reftable", RESTORED_FROM];
 
 /// The file in which a restored registration names its seal.
 pub(super) const RESTORED_FROM: &str = "freehold-restored-from";

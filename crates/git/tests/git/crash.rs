@@ -32,11 +32,23 @@ fn a_creation_that_died_is_taken_back_whole() {
 
 #[test]
 fn what_a_removal_only_moved_away_is_put_back_with_what_came_into_it() {
+    for failpoint in ["git.removal.moved", "git.removal.hidden"] {
+        comes_back(failpoint);
+    }
+}
+
+fn comes_back(failpoint: &str) {
     let world = World::new();
     let identity = world.add("a");
     let target = world.target("a", &identity);
-    die_at(&world, "git.removal.moved", "crash::part_removes");
+    die_at(&world, failpoint, "crash::part_removes");
     assert!(!target.path.exists());
+    // A person who tidies up meanwhile takes away what Git lists as missing, and what it cannot read.
+    if failpoint == "git.removal.hidden" {
+        assert!(!world.repo.git(&["worktree", "list"]).contains("workspaces"));
+        world.repo.git(&["worktree", "prune", "--expire=now"]);
+    }
+    assert_eq!(world.registrations(), ["repo"]);
     let entry = world.root().join(".trash").read_dir().unwrap().next().unwrap().unwrap().path();
     std::fs::write(entry.join("late.txt"), "written by a program that was still there").unwrap();
     let remover = Remover::new(world.git.clone());
@@ -47,6 +59,9 @@ fn what_a_removal_only_moved_away_is_put_back_with_what_came_into_it() {
         other => panic!("{other:?}"),
     }
     assert!(target.path.join("late.txt").exists() && !world.root().join(".trash").exists());
+    assert!(world.repo.git(&["worktree", "list"]).contains("workspaces"));
+    let registration = world.repo.path().join(".git/worktrees/repo");
+    assert!(!registration.join("locked").exists() && registration.join("gitdir").exists());
     assert!(!world.git.put_back_worktree(&target).unwrap(), "there is nothing to put back any more");
     std::fs::remove_file(target.path.join("late.txt")).unwrap();
     remover.remove(&target).unwrap();
@@ -65,10 +80,8 @@ fn a_removal_that_died_is_finished_by_the_next() {
         die_at(&world, failpoint, "crash::part_removes");
         assert!(!target.path.exists(), "{failpoint}");
         let outcome = Remover::new(world.git.clone()).remove(&target).unwrap();
-        let expected = match failpoint {
-            "git.removal.after_branch" => RemovalOutcome::AlreadyGone,
-            _ => RemovalOutcome::Removed { branch_removed: true },
-        };
+        let branch_removed = failpoint != "git.removal.after_branch";
+        let expected = RemovalOutcome::Removed { branch_removed };
         assert_eq!(outcome, expected, "{failpoint}");
         assert!(world.registrations().is_empty(), "{failpoint}");
         assert_eq!(world.branches(), ["main"], "{failpoint}");
@@ -116,7 +129,7 @@ fn a_half_removed_registration_is_still_recognised() {
     let target = world.target("a", &identity);
     die_at(&world, "git.removal.after_rename", "crash::part_removes");
     let registration = world.repo.path().join(".git/worktrees/repo");
-    for file in ["commondir", "HEAD", "index", "gitdir"] {
+    for file in ["commondir", "HEAD", "index", "locked", "freehold-gitdir"] {
         std::fs::remove_file(registration.join(file)).unwrap();
         let assessment = Remover::assess(&world.git, &target).unwrap();
         assert!(assessment.is_safe(), "without {file}: {assessment:?}");

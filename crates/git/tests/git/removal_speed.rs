@@ -27,7 +27,7 @@ fn noted(failpoint: &str) -> Arc<Mutex<Option<Instant>>> {
 #[ignore = "a measurement"]
 fn giving_back_beside_a_forced_removal() {
     let _scenario = fail::FailScenario::setup();
-    let (assessed, gone) = (noted("git.removal.before_rename"), noted("git.removal.after_registration"));
+    let (assessed, gone) = (noted("git.removal.before_rename"), noted("git.removal.hidden"));
     let world = World::of(TempRepo::with_files(12_000));
     let remover = Remover::new(world.git.clone());
     let [mut plain, mut visible, mut whole] = [const { Vec::new() }; 3];

@@ -290,6 +290,19 @@ CREATE TABLE idle_worktrees (
 );
 CREATE INDEX idx_idle_worktrees_node_state ON idle_worktrees (node_id, state, repository_id);
 
+-- What removals moved into trash folders and nobody has unlinked yet. No foreign key, as for idle worktrees.
+CREATE TABLE removed_directories (
+    path TEXT NOT NULL PRIMARY KEY,
+    inode BIGINT NOT NULL,
+    node_id TEXT NOT NULL,
+    repository_id TEXT NOT NULL,
+    clean_commit TEXT NOT NULL DEFAULT '',
+    reason TEXT NOT NULL DEFAULT '',
+    created_at TIMESTAMP NOT NULL,
+    due_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_removed_directories_due ON removed_directories (node_id, due_at);
+
 CREATE TABLE task_sessions (
     id TEXT NOT NULL PRIMARY KEY,
     task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
