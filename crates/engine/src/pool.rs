@@ -5,6 +5,8 @@
 //! The pool is never needed: whenever one is missing, does not fit or is in doubt, the task's worktree is made
 //! afresh. What is superfluous is given back by the cleanup worker (`cleanup/idle.rs`); nothing here removes.
 
+mod ground;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

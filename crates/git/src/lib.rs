@@ -47,7 +47,7 @@ pub use removal::{
 };
 pub use repository::RepositoryInfo;
 pub use seal::{
-    LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored,
+    GroundUse, LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored,
     Seal, SealError, SealLimits, SealRequest, SealedFile, SealedKind, SealedWorktree,
 };
 pub use standing::StandingCheckout;

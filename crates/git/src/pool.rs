@@ -196,6 +196,21 @@ impl Git {
         Ok(listed.split(|byte| *byte == 0).filter_map(size).sum())
     }
 
+    /// Whether an idle worktree is the one that was made and as it was made, in its files and its registration.
+    pub(crate) fn is_as_made(&self, idle: &IdleWorktree) -> Result<bool, GitError> {
+        let identity = &idle.identity;
+        let Occupant::Worktree(registration, found) =
+            registration::occupant(&identity.common_dir, &identity.path)?
+        else {
+            return Ok(false);
+        };
+        if registration.name != identity.registration || found.ino() != identity.inode {
+            return Ok(false);
+        }
+        let Some(made) = Evidence::parse(&idle.evidence) else { return Ok(false) };
+        Ok(evidence::compare(&made, &identity.path, &registration.dir)?.is_none())
+    }
+
     /// Compares everything with the evidence; gives the reason for which the worktree is not used.
     fn compare(&self, idle: &IdleWorktree, plan: &WorktreePlan) -> Result<Option<IdleUse>, GitError> {
         let identity = &idle.identity;
@@ -365,7 +380,7 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 /// Whether new files get the same group in both places.
-fn inherits_alike(parent: &Path, idle: &Path) -> Result<bool, GitError> {
+pub(crate) fn inherits_alike(parent: &Path, idle: &Path) -> Result<bool, GitError> {
     const SET_GROUP: u32 = 0o2000;
     let folder = idle.parent().unwrap_or(idle);
     let look = |path: &Path| path.metadata().map_err(GitError::io("looking at", path));

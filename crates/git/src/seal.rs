@@ -15,7 +15,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{FileChange, FileDiff, Git, GitError, HeadState, Oid};
+use crate::{FileChange, FileDiff, Git, GitError, HeadState, IdleWorktree, Oid};
 
 mod content;
 mod disk;
@@ -32,6 +32,7 @@ mod take;
 mod tree;
 mod witness;
 
+pub use restore::GroundUse;
 pub use witness::SealedWorktree;
 
 /// Where the refs of seals are.
@@ -404,7 +405,17 @@ impl Git {
     /// Makes the worktree of a seal again, under the lock of the repository. What exists is never overwritten;
     /// a restoration that was cut short is undone first.
     pub fn restore_seal(&self, request: &RestoreRequest) -> Result<Restored, RestoreError> {
-        restore::restore(self, request)
+        Ok(restore::restore(self, request, None)?.0)
+    }
+
+    /// As [`Git::restore_seal`], on the files of an idle worktree that is nobody's: only what differs is written.
+    /// After an error, the idle worktree may be used up; somebody has to look before it goes.
+    pub fn restore_seal_on(
+        &self,
+        idle: &IdleWorktree,
+        request: &RestoreRequest,
+    ) -> Result<(Restored, GroundUse), RestoreError> {
+        restore::restore(self, request, Some(idle))
     }
 
     /// Looks whether the worktree at a path was restored from a seal, as one of an attempt that could not say so

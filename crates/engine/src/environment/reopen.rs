@@ -284,6 +284,7 @@ impl Engine {
     }
 
     async fn restore_and_open(&self, creation: &Creation) -> Result<(), EngineError> {
+        let _making = self.inner.makings.begin();
         let mut revived = Vec::new();
         for planned in &creation.worktrees {
             let (Some(seal), Some(id)) = (&planned.seal, &planned.environment_repo_id) else { continue };
@@ -302,6 +303,7 @@ impl Engine {
         let branches =
             if revived.is_empty() { self.remaining_branches(&creation.task_id).await? } else { Vec::new() };
         self.open_again(creation, revived, branches).await?;
+        self.refill_idle(creation.worktrees.iter().map(|planned| planned.repository_id.clone()).collect());
         crate::failpoint!("engine.reopen.opened");
         Ok(())
     }
@@ -328,16 +330,16 @@ impl Engine {
             path: PathBuf::from(&planned.path),
             branch,
         };
-        self.blocking("restoring a worktree", move |git| {
-            let restored = git.restore_seal(&request);
-            let Err(RestoreError::PathTaken { .. }) = &restored else { return restored };
-            // An earlier attempt of the same plan may have come to its end and died before it could say so.
-            match git.find_restored(&request.repo, &request.path, &request.id)? {
-                Some(earlier) => Ok(earlier),
-                None => restored,
-            }
-        })
-        .await
+        let restored = self.restore_on_ground(&planned.repository_id, &request).await;
+        let Err(EngineError::Restore(RestoreError::PathTaken { .. })) = &restored else { return restored };
+        // An earlier attempt of the same plan may have come to its end and died before it could say so.
+        let earlier = self.blocking("looking for a restored worktree", move |git| {
+            git.find_restored(&request.repo, &request.path, &request.id)
+        });
+        match earlier.await? {
+            Some(earlier) => Ok(earlier),
+            None => restored,
+        }
     }
 
     /// The branches of worktrees that are gone without a seal, as an older version archived them or a person removed

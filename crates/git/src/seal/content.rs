@@ -292,14 +292,20 @@ fn entries_at<'a>(index: &'a [IndexEntry], path: &[u8]) -> &'a [IndexEntry] {
     if entries.iter().any(|entry| entry.mode == SUBMODULE) { &[] } else { entries }
 }
 
-enum Hashed {
+/// What reading a file gave.
+pub(super) enum Hashed {
     Id(Id),
     Changed,
     Unreadable,
 }
 
 /// Reads a file that must be as it was looked at, before and after.
-fn hash_file(path: &Path, stat: &Stat, format: Format, buffer: &mut [u8]) -> Result<Hashed, GitError> {
+pub(super) fn hash_file(
+    path: &Path,
+    stat: &Stat,
+    format: Format,
+    buffer: &mut [u8],
+) -> Result<Hashed, GitError> {
     let mut file = match open_file(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(Hashed::Unreadable),

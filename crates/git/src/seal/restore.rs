@@ -1,5 +1,8 @@
 //! Restores a seal: makes the worktree beside its place and moves it there when it is complete.
 //!
+//! Where an idle worktree of the repository is given, its files become the *ground*: what is the same is not written
+//! again.
+//!
 //! Terms: the *staging* folder lies beside the path and is named after the seal, so that the next attempt finds
 //! what an earlier one left. Everything is made in it; the last step is one rename, which fails when something
 //! came to the path meanwhile. Until then the path is free, and an attempt that was cut short is undone by the
@@ -17,11 +20,14 @@ use super::state::RESTORED_FROM;
 use super::{RestoreBranch, RestoreError, RestoreRequest, Restored, Seal, SealError, reference};
 use crate::lock::RepositoryLock;
 use crate::registration::{self, Occupant, Registration, read_if_present, settled};
-use crate::{Git, GitError, HeadState, failpoint, removal};
+use crate::{Git, GitError, HeadState, IdleWorktree, failpoint, removal};
 
 mod branch;
 mod files;
+mod ground;
 mod record;
+
+pub use ground::GroundUse;
 
 /// What the name of a staging folder begins with.
 const STAGING: &str = ".freehold-restore-";
@@ -36,7 +42,11 @@ fn staging_of(path: &Path, id: &str) -> Option<(PathBuf, PathBuf)> {
     Some((staging, inner))
 }
 
-pub(super) fn restore(git: &Git, request: &RestoreRequest) -> Result<Restored, RestoreError> {
+pub(super) fn restore(
+    git: &Git,
+    request: &RestoreRequest,
+    idle: Option<&IdleWorktree>,
+) -> Result<(Restored, GroundUse), RestoreError> {
     reference(&request.id)?;
     let path = &request.path;
     let is_plain =
@@ -50,7 +60,7 @@ pub(super) fn restore(git: &Git, request: &RestoreRequest) -> Result<Restored, R
     let stored = read::find(git, &request.repo, &request.id)?;
     let restoration = Restoration { git, request, lock: &lock, stored: &stored, staging, inner };
     if let Some(restored) = restoration.finished_before()? {
-        return Ok(restored);
+        return Ok((restored, GroundUse::Unused));
     }
     for (staging, inner, path) in restoration.left_before()? {
         removal::undo_restoration(&lock, &staging, &inner, &path)?;
@@ -58,7 +68,7 @@ pub(super) fn restore(git: &Git, request: &RestoreRequest) -> Result<Restored, R
     restoration.refuse_taken_path()?;
     let branches = branch::decide(git, request, &stored, &lock)?;
     let leaves = read::leaves(git, lock.common_dir(), &stored.seal.commit)?;
-    match restoration.make(&branches, &leaves) {
+    match restoration.make(&branches, &leaves, idle) {
         Ok(restored) => Ok(restored),
         Err(error) => {
             let undone = removal::undo_restoration(&lock, &restoration.staging, &restoration.inner, path);
@@ -134,13 +144,23 @@ impl Restoration<'_> {
         }
     }
 
-    fn make(&self, branches: &branch::Branches, leaves: &[Leaf]) -> Result<Restored, RestoreError> {
+    fn make(
+        &self,
+        branches: &branch::Branches,
+        leaves: &[Leaf],
+        idle: Option<&IdleWorktree>,
+    ) -> Result<(Restored, GroundUse), RestoreError> {
         failpoint!("git.restore.before_add");
         std::fs::create_dir_all(&self.staging).map_err(GitError::io("making the folder", &self.staging))?;
         failpoint!("git.restore.after_staging");
         let registration = self.register()?;
         failpoint!("git.restore.after_add");
-        files::write(self.git, self.lock, self.stored, leaves, &self.inner)?;
+        let laid = match idle {
+            Some(idle) => ground::lay(self.git, idle, &self.inner)?,
+            None => GroundUse::Unused,
+        };
+        failpoint!("git.restore.after_ground");
+        files::write(self.git, self.lock, self.stored, leaves, &self.inner, laid == GroundUse::Used)?;
         failpoint!("git.restore.after_files");
         branches.make(self.git, self.lock)?;
         failpoint!("git.restore.after_branch");
@@ -149,7 +169,7 @@ impl Restoration<'_> {
         self.move_to_place(&registration)?;
         failpoint!("git.restore.after_rename");
         self.leave_staging()?;
-        self.restored()
+        Ok((self.restored()?, laid))
     }
 
     /// Lets Git register the staged worktree, with nothing checked out.

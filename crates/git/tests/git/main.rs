@@ -29,6 +29,7 @@ mod seal;
 mod seal_bench;
 #[cfg(feature = "failpoints")]
 mod seal_crash;
+mod seal_ground;
 mod seal_left_out;
 mod seal_random;
 mod seal_restore;

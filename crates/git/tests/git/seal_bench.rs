@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use freehold_git::{RestoreBranch, RestoreError, RestoreRequest, Restored, Seal, SealError, SealRequest};
+use freehold_git::{
+    GroundUse, Prepared, RestoreBranch, RestoreError, RestoreRequest, Restored, Seal, SealError, SealRequest,
+};
 use freehold_testkit::repo::{tree, write_file};
 
+use crate::pool_bench::{idle_plan, idle_target};
 use crate::world::World;
 
 /// When the seals of tests are taken.
@@ -150,7 +153,29 @@ impl SealBench {
         assert_same(&self.whole(), &before, "everything comes back");
         self.world.repo.git(&["fsck", "--strict", "--no-dangling"]);
         assert_eq!(self.left_beside(), Vec::<String>::new());
+        self.restore_on_ground(&before);
         (seal, restored)
+    }
+
+    /// Destroys once more and restores on an idle worktree, which must make no difference.
+    fn restore_on_ground(&self, before: &Whole) {
+        self.destroy();
+        let prepared = self.world.git.prepare_idle(&idle_plan(&self.world, "ground", &self.world.head()));
+        // What filters make of files is none of a restoration's business, but such a repository has no pool.
+        let Prepared::Ready(idle) = prepared.unwrap() else {
+            self.restore();
+            return;
+        };
+        let (restored, used) = self.world.git.restore_seal_on(&idle, &self.restore_request()).unwrap();
+        assert_eq!(used, GroundUse::Used);
+        assert_eq!(restored.path, self.path);
+        assert_same(&self.whole(), before, "everything comes back on a ground");
+        self.world.repo.git(&["fsck", "--strict", "--no-dangling"]);
+        assert_eq!(self.left_beside(), Vec::<String>::new());
+        // What remains of the idle worktree is given back without a question.
+        let remover = freehold_git::Remover::new(self.world.git.clone());
+        remover.remove(&idle_target(&self.world, &idle)).unwrap();
+        assert_eq!(self.world.registrations().len(), 1);
     }
 
     /// What lies beside the worktree.

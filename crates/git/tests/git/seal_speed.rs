@@ -3,8 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use freehold_git::{GroundUse, Remover};
 use freehold_testkit::repo::TempRepo;
 
+use crate::pool_bench::{idle_target, prepare};
 use crate::pool_speed::report;
 use crate::seal_bench::SealBench;
 use crate::world::World;
@@ -30,7 +32,8 @@ fn make_dirty(bench: &SealBench) {
 fn sealing_and_restoring_beside_a_stash() {
     for count in [1_000, 10_000] {
         let bench = SealBench::of(World::of(TempRepo::with_files(count)));
-        let [mut stash, mut pop, mut seal, mut add, mut restore] = [const { Vec::new() }; 5];
+        let remover = Remover::new(bench.world.git.clone());
+        let [mut stash, mut pop, mut seal, mut add, mut restore, mut ground] = [const { Vec::new() }; 6];
         for round in 0..ROUNDS {
             make_dirty(&bench);
             std::thread::sleep(Duration::from_millis(50));
@@ -50,16 +53,21 @@ fn sealing_and_restoring_beside_a_stash() {
             bench.detach_directory();
             let request = freehold_git::RestoreRequest { id, ..bench.restore_request() };
             restore.push(timed(|| _ = bench.world.git.restore_seal(&request).unwrap()));
+            bench.detach_directory();
+            let idle = prepare(&bench.world, &format!("ground-{round}"), &bench.world.head());
+            ground.push(timed(|| {
+                let (_, used) = bench.world.git.restore_seal_on(&idle, &request).unwrap();
+                assert_eq!(used, GroundUse::Used);
+            }));
+            remover.remove(&idle_target(&bench.world, &idle)).unwrap();
             bench.git(&["reset", "--quiet", "--hard"]);
             bench.git(&["clean", "--quiet", "-fd"]);
         }
         report(&format!("seal, {count} files, ÷ `git stash -u`"), 1.5, seal, stash);
-        report(&format!("restore, {count} files, ÷ `git stash pop`"), 1.5, restore.clone(), pop);
-        report(
-            &format!("restore, {count} files, ÷ `git worktree add` and `git stash pop`"),
-            1.5,
-            restore,
-            add,
-        );
+        let files = format!("{count} files");
+        report(&format!("restore on an idle worktree, {files}, ÷ `git stash pop`"), 1.5, ground, pop.clone());
+        report(&format!("restore without one, {files}, ÷ `git stash pop`"), 4.0, restore.clone(), pop);
+        let both = "`git worktree add` and `git stash pop`";
+        report(&format!("restore without one, {files}, ÷ {both}"), 1.5, restore, add);
     }
 }

@@ -1,6 +1,7 @@
-//! Writes the files of a seal into an empty directory, byte for byte and with their permissions.
+//! Writes the files of a seal into a directory, byte for byte and with their permissions.
 //!
-//! Every file is new: what is there already is never opened. Links come after all files and permissions of
+//! The directory is empty, or has a ground of which what differs was unlinked. Every file that is written is new:
+//! what is there already is never opened for writing. Links come after all files and permissions of
 //! directories last, so that neither can lead a file elsewhere or keep it out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,6 +12,7 @@ use std::path::Path;
 use super::super::object::{Format, Hasher, Id, Kind};
 use super::super::pack::CHUNK;
 use super::super::tree::{EXECUTABLE, LINK};
+use super::ground::{self, Kept};
 use super::read::{Leaf, Stored, each_object};
 use super::{RestoreError, damaged};
 use crate::command::path_from_bytes;
@@ -18,27 +20,43 @@ use crate::lock::RepositoryLock;
 use crate::{Git, GitError};
 
 /// One file or link to be written.
-struct Target<'a> {
-    path: &'a [u8],
-    mode: u32,
-    id: Id,
+pub(super) struct Target<'a> {
+    pub(super) path: &'a [u8],
+    pub(super) mode: u32,
+    pub(super) id: Id,
+    pub(super) size: Option<u64>,
 }
 
-/// Writes everything below the top, which exists and has nothing but Git's own file.
+/// Writes everything below the top, which exists and has nothing but Git's own file and, perhaps, a ground.
 pub(super) fn write(
     git: &Git,
     lock: &RepositoryLock,
     stored: &Stored,
     leaves: &[Leaf],
     top: &Path,
+    has_ground: bool,
 ) -> Result<(), RestoreError> {
-    let targets = targets(stored, leaves)?;
+    let mut targets = targets(stored, leaves)?;
     let manifest = &stored.manifest;
     let others: HashMap<&[u8], u32> =
         manifest.permissions.others.iter().map(|(path, mode)| (&path.0[..], *mode)).collect();
-    let directories = make_directories(top, &targets, stored)?;
-    let ids: Vec<Id> = targets.iter().map(|target| target.id).collect();
+    let usual = |mode: u32| match mode {
+        EXECUTABLE => manifest.permissions.executable,
+        _ => manifest.permissions.file,
+    };
+    let permissions_of =
+        |target: &Target<'_>| others.get(target.path).copied().unwrap_or_else(|| usual(target.mode)) & 0o7777;
+    let directories = directories_of(&targets, stored);
     let format = format_of(&stored.seal.commit);
+    let kept = if has_ground { ground::clear(top, &targets, &directories, format)? } else { Kept::default() };
+    make_directories(top, &directories, &kept)?;
+    for target in targets.iter().filter(|target| target.mode != LINK) {
+        if kept.files.get(target.path).is_some_and(|permissions| *permissions != permissions_of(target)) {
+            set_permissions(&top.join(path_from_bytes(target.path)), permissions_of(target))?;
+        }
+    }
+    targets.retain(|target| !kept.files.contains_key(target.path));
+    let ids: Vec<Id> = targets.iter().map(|target| target.id).collect();
     let mut links = Vec::new();
     let mut buffer = vec![0; CHUNK];
     each_object(git, lock.common_dir(), &ids, |number, size, object| {
@@ -50,12 +68,7 @@ pub(super) fn write(
             links.push((path, link));
             return Ok(());
         }
-        let usual = match target.mode {
-            EXECUTABLE => manifest.permissions.executable,
-            _ => manifest.permissions.file,
-        };
-        let permissions = others.get(target.path).copied().unwrap_or(usual);
-        let written = write_file(&path, size, permissions, format, object, &mut buffer)?;
+        let written = write_file(&path, size, permissions_of(target), format, object, &mut buffer)?;
         if written == target.id { Ok(()) } else { Err(corrupt(&path)) }
     })?;
     for (path, link) in links {
@@ -90,7 +103,7 @@ fn targets<'a>(stored: &'a Stored, leaves: &'a [Leaf]) -> Result<Vec<Target<'a>>
         } else {
             continue;
         };
-        targets.push(Target { path, mode: leaf.mode, id: leaf.id });
+        targets.push(Target { path, mode: leaf.mode, id: leaf.id, size: leaf.size });
     }
     let empty = stored.manifest.empty_directories.iter().map(|path| &path.0[..]);
     for path in targets.iter().map(|target| target.path).chain(empty) {
@@ -106,12 +119,8 @@ fn targets<'a>(stored: &'a Stored, leaves: &'a [Leaf]) -> Result<Vec<Target<'a>>
     Ok(targets)
 }
 
-/// Makes every directory, the outermost first.
-fn make_directories(
-    top: &Path,
-    targets: &[Target<'_>],
-    stored: &Stored,
-) -> Result<BTreeSet<Vec<u8>>, RestoreError> {
+/// Every directory, the outermost first.
+fn directories_of(targets: &[Target<'_>], stored: &Stored) -> BTreeSet<Vec<u8>> {
     let mut directories: BTreeSet<Vec<u8>> =
         stored.manifest.empty_directories.iter().map(|path| path.0.clone()).collect();
     let inner: Vec<&[u8]> = directories.iter().map(|path| &path[..]).collect();
@@ -126,11 +135,16 @@ fn make_directories(
         }
     }
     directories.append(&mut around);
-    for directory in &directories {
+    directories
+}
+
+/// Makes every directory that is not there.
+fn make_directories(top: &Path, directories: &BTreeSet<Vec<u8>>, kept: &Kept) -> Result<(), GitError> {
+    for directory in directories.iter().filter(|directory| !kept.directories.contains(*directory)) {
         let path = top.join(path_from_bytes(directory));
         std::fs::create_dir(&path).map_err(GitError::io("making the folder", &path))?;
     }
-    Ok(directories)
+    Ok(())
 }
 
 fn write_file(
