@@ -12,6 +12,7 @@ pub(crate) mod idle;
 mod permit;
 pub(crate) mod reaper;
 mod reset;
+mod reuse;
 mod scratch;
 mod sealing;
 pub(crate) mod steps;

@@ -121,7 +121,6 @@ impl Engine {
         while !self.inner.shutdown.is_cancelled() {
             let Some(idle) = self.reserve_idle(repository_id).await? else { return Ok(()) };
             crate::failpoint!("engine.pool.reserved");
-            let (id, now) = (idle.id.clone(), self.now());
             let plan = IdlePlan {
                 repo: PathBuf::from(&idle.repository_path),
                 path: PathBuf::from(&idle.path),
@@ -129,32 +128,45 @@ impl Engine {
             };
             let prepared = self.blocking("making an idle worktree", move |git| git.prepare_idle(&plan)).await;
             crate::failpoint!("engine.pool.made");
-            let (proof, reason) = match prepared {
-                Ok(Prepared::Ready(made)) => (Some(proof_of(&made)), String::new()),
-                Ok(Prepared::Unsuited(reason)) => (None, reason),
-                Err(error) => (None, error.to_string()),
-            };
-            let is_made = proof.is_some();
-            if !is_made {
-                tracing::info!(%repository_id, reason, "no idle worktree is kept for a repository");
-            }
-            let write = self.inner.store.write(move |tx| match proof {
-                Some(proof) => store::pool::set_ready(tx, &id, &proof, now),
-                None => {
-                    store::pool::set_state(tx, &id, IdleState::Preparing, IdleState::Returning, &reason, now)
-                }
-            });
-            write.await?;
-            if !is_made {
-                self.inner.cleanup_wake.notify_one();
+            if !self.store_prepared(idle, prepared).await? {
                 return Ok(());
             }
         }
         Ok(())
     }
 
+    /// Stores whether a reserved one was made; what was not, or only half, is given back.
+    pub(crate) async fn store_prepared(
+        &self,
+        idle: IdleWorktree,
+        prepared: Result<Prepared, EngineError>,
+    ) -> Result<bool, EngineError> {
+        let (proof, reason) = match prepared {
+            Ok(Prepared::Ready(made)) => (Some(proof_of(&made)), String::new()),
+            Ok(Prepared::Unsuited(reason)) => (None, reason),
+            Err(error) => (None, error.to_string()),
+        };
+        let is_made = proof.is_some();
+        if !is_made {
+            tracing::info!(repository_id = %idle.repository_id, reason, "no idle worktree was made");
+        }
+        let (id, now) = (idle.id, self.now());
+        let write = self.inner.store.write(move |tx| match proof {
+            Some(proof) => store::pool::set_ready(tx, &id, &proof, now),
+            None => store::pool::set_state(tx, &id, IdleState::Preparing, IdleState::Returning, &reason, now),
+        });
+        write.await?;
+        if !is_made {
+            self.inner.cleanup_wake.notify_one();
+        }
+        Ok(is_made)
+    }
+
     /// Stores that one is going to be made; none when the pool is full or the disk is.
-    async fn reserve_idle(&self, repository_id: &RepositoryId) -> Result<Option<IdleWorktree>, EngineError> {
+    pub(crate) async fn reserve_idle(
+        &self,
+        repository_id: &RepositoryId,
+    ) -> Result<Option<IdleWorktree>, EngineError> {
         let id = repository_id.clone();
         let read = self.inner.store.read(move |tx| store::repository::find(tx, &id));
         let Some(repository) = read.await? else { return Ok(None) };

@@ -29,8 +29,6 @@ const IDLE_MS: i64 = 5_000;
 const CLOSING_SWEEP_MS: i64 = 60 * 1_000;
 /// How long events of other servers may wait to be looked at.
 const LISTEN_PAUSE: Duration = Duration::from_millis(100);
-/// How long a job waits at most for workspaces that are just being made.
-const CALM: Duration = Duration::from_secs(2);
 /// How often tasks in the trash and old seals are looked through.
 const SWEEP_MS: i64 = 10 * 60 * 1_000;
 
@@ -81,7 +79,7 @@ impl CleanupWorker {
 
     /// Begins the next job that can be worked on; where there is none, waits until that may have changed.
     async fn begin_what_is_due(self: &Arc<Self>, work: &mut Work) {
-        self.engine.calm(CALM).await;
+        self.engine.give_way().await;
         let claim = if work.is_full() { Ok(Claim::Unwanted) } else { self.claim(work.busy()).await };
         match claim {
             Ok(Claim::Job(job)) => work.begin(*job, self),

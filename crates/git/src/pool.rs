@@ -17,6 +17,7 @@
 
 mod evidence;
 mod note;
+mod reuse;
 mod settings;
 
 use std::ffi::OsStr;
@@ -31,6 +32,8 @@ use crate::worktree::{BranchUse, CHECKOUT_WORKERS, SKIP_FILTERS, SKIP_SMUDGE, re
 use crate::{Git, GitError, Oid, WorktreeIdentity, WorktreePlan, failpoint, removal};
 use evidence::Evidence;
 pub(crate) use note::Note;
+pub(crate) use reuse::reuse;
+use settings::Settings;
 
 /// The folder under the root of the workspaces in which idle worktrees wait.
 const FOLDER: &str = ".idle";
@@ -112,19 +115,7 @@ impl Git {
         let command = command.args(["-c", CHECKOUT_WORKERS, "worktree", "add", "--quiet", "--detach", "--"]);
         command.args([plan.path.as_os_str(), plan.commit.as_str().as_ref()]).run()?;
         failpoint!("git.pool.after_add");
-        let (registration, metadata) = require_worktree(&common_dir, &plan.path)?;
-        let evidence = Evidence::of_new(&plan.path, &registration.dir, settings)?;
-        Ok(Prepared::Ready(IdleWorktree {
-            identity: WorktreeIdentity {
-                path: plan.path.clone(),
-                registration: registration.name,
-                common_dir,
-                device: metadata.dev(),
-                inode: metadata.ino(),
-                head: plan.commit.clone(),
-            },
-            evidence: evidence.to_string(),
-        }))
+        ready(plan, &common_dir, settings)
     }
 
     /// Gives an idle worktree to a task, under the lock of the repository, if the result is what
@@ -340,6 +331,23 @@ impl Git {
         }
         Ok(true)
     }
+}
+
+/// Records what is true of an idle worktree that is complete.
+fn ready(plan: &IdlePlan, common_dir: &Path, settings: Settings) -> Result<Prepared, GitError> {
+    let (registration, metadata) = require_worktree(common_dir, &plan.path)?;
+    let evidence = Evidence::of_new(&plan.path, &registration.dir, settings)?;
+    Ok(Prepared::Ready(IdleWorktree {
+        identity: WorktreeIdentity {
+            path: plan.path.clone(),
+            registration: registration.name,
+            common_dir: common_dir.to_owned(),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            head: plan.commit.clone(),
+        },
+        evidence: evidence.to_string(),
+    }))
 }
 
 fn undo_failed(plan: &WorktreePlan, error: &removal::RemovalError) -> GitError {

@@ -15,7 +15,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Git, GitError, HeadState, LeftOutReason, Oid, SealError, SealedWorktree};
+use crate::{
+    Git, GitError, HeadState, IdlePlan, LeftOutReason, Oid, Prepared, SealError, SealedWorktree, pool,
+};
 
 mod assess;
 mod checkout;
@@ -82,6 +84,16 @@ impl Remover {
     /// After each step the caller is asked whether to go on, and may take its time to answer.
     pub fn reap(&self, entry: &TrashEntry, goes_on: &mut dyn FnMut() -> bool) -> Result<Reaped, GitError> {
         reap::reap(entry, goes_on)
+    }
+
+    /// Makes an idle worktree of what a removal left in the trash, as far as its files are those of the plan's commit.
+    /// The entry stays for [`Remover::reap`], with what was of no use. A failure may leave the idle worktree half
+    /// made; it was never exposed, and its removal knows it by path and commit.
+    pub fn reuse(&self, entry: &TrashEntry, plan: &IdlePlan) -> Result<Prepared, GitError> {
+        match reap::is_own(entry)? {
+            Some(true) => pool::reuse(&self.git, entry, plan),
+            _ => Ok(Prepared::Unsuited("it is not in the trash any more".to_owned())),
+        }
     }
 
     /// Removes a worktree when nothing is lost by it, files and all; otherwise changes nothing and says what is at

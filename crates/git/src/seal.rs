@@ -33,6 +33,7 @@ mod tree;
 mod witness;
 
 pub use restore::GroundUse;
+pub(crate) use restore::{CommitFiles, Fresh, extended_attributes};
 pub use witness::SealedWorktree;
 
 /// Where the refs of seals are.

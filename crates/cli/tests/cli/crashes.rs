@@ -38,9 +38,10 @@ fn branches(scene: &Scene) -> usize {
     scene.repo.git(&["for-each-ref", "--format=%(refname)", "refs/heads"]).lines().count()
 }
 
-/// What is in the folder of workspaces.
+/// What is in the folder of workspaces, besides what is just being unlinked.
 fn folders(scene: &Scene) -> usize {
-    std::fs::read_dir(scene.home().join("workspaces")).unwrap().count()
+    let entries = std::fs::read_dir(scene.home().join("workspaces")).unwrap();
+    entries.filter(|entry| entry.as_ref().unwrap().file_name() != ".trash").count()
 }
 
 fn unfinished_jobs(scene: &Scene) -> Vec<Value> {

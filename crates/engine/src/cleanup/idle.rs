@@ -32,7 +32,7 @@ impl Engine {
         let outcome = self.remove_idle(&returning, remover.clone()).await;
         let (idle, now) = (returning.idle().clone(), self.now());
         if let Ok(Returned::Gone(trash)) = &outcome {
-            let removed = trash.iter().map(|entry| self.removed_directory(entry, &idle.repository_id));
+            let removed = trash.iter().map(|entry| self.removed_directory(entry, &idle.repository_id, None));
             self.record_removed(removed.collect()).await?;
         }
         let write = self.inner.store.write(move |tx| {

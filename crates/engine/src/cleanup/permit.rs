@@ -7,7 +7,9 @@ use freehold_domain::cleanup::{CleanupJob, CleanupState, ResourceSnapshot, Snaps
 use freehold_domain::id::CleanupJobId;
 use freehold_domain::pool::{IdleState, IdleWorktree};
 use freehold_domain::removed::RemovedDirectory;
-use freehold_git::{GitError, GivenBack, Reaped, RemovalError, RemovalTarget, Remover, SealedWorktree};
+use freehold_git::{
+    GitError, GivenBack, IdlePlan, Prepared, Reaped, RemovalError, RemovalTarget, Remover, SealedWorktree,
+};
 
 use crate::EngineError;
 
@@ -97,6 +99,16 @@ impl RemovedRow {
     /// Accepts a row that was just read.
     pub(in crate::cleanup) const fn new(removed: RemovedDirectory) -> Self {
         Self(removed)
+    }
+
+    /// The row.
+    pub(in crate::cleanup) const fn removed(&self) -> &RemovedDirectory {
+        &self.0
+    }
+
+    /// Makes an idle worktree of what is in the directory; blocking.
+    pub(in crate::cleanup) fn reuse(&self, remover: &Remover, plan: &IdlePlan) -> Result<Prepared, GitError> {
+        remover.reuse(&super::reaper::entry_of(&self.0), plan)
     }
 
     /// Unlinks the directory in steps, as long as the caller goes on; blocking.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use freehold_domain::removed::RemovedDirectory;
-use freehold_git::{Reaped, Remover, TrashEntry};
+use freehold_git::{Oid, Reaped, Remover, TrashEntry};
 use freehold_store as store;
 
 use super::permit::RemovedRow;
@@ -84,7 +84,10 @@ impl TrashReaper {
     async fn reap(&self, removed: RemovedDirectory) -> Result<Reaped, EngineError> {
         self.engine.calm(PATIENCE).await;
         let (engine, remover) = (self.engine.clone(), self.remover.clone());
-        let row = RemovedRow::new(removed);
+        let row = Arc::new(RemovedRow::new(removed));
+        if let Err(error) = engine.reuse_removed(&row, remover.clone()).await {
+            tracing::warn!(path = row.removed().path, %error, "a given-back workspace does not return to the pool");
+        }
         self.engine
             .blocking("unlinking a removed directory", move |_| {
                 let mut began = Instant::now();
@@ -141,6 +144,7 @@ impl Engine {
         &self,
         entry: &TrashEntry,
         repository_id: &freehold_domain::id::RepositoryId,
+        clean_commit: Option<&Oid>,
     ) -> RemovedDirectory {
         let now = self.now();
         RemovedDirectory {
@@ -148,7 +152,7 @@ impl Engine {
             inode: entry.inode,
             node_id: self.inner.options.node_id.clone(),
             repository_id: repository_id.clone(),
-            clean_commit: String::new(),
+            clean_commit: clean_commit.map(Oid::to_string).unwrap_or_default(),
             reason: String::new(),
             created_at: now,
             due_at: now,

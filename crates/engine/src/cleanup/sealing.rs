@@ -36,6 +36,7 @@ impl Engine {
                 all.push(None);
                 continue;
             }
+            self.give_way().await;
             match self.seal(&claimed.job().id, number, looked).await {
                 Ok(sealed) => {
                     self.record_seal(claimed, &looked.worktree, &sealed).await?;

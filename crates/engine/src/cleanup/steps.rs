@@ -134,6 +134,7 @@ impl Engine {
         // What a script changes now is found changed at the removal, and sealed too at the next attempt.
         self.run_teardown(job, resources).await?;
         for (looked, sealed) in looked.iter().zip(sealed) {
+            self.give_way().await;
             if let Some(stakes) = self.remove(claimed, looked, sealed, remover.clone()).await? {
                 return Ok(Attempt::AtStake(stakes));
             }
@@ -179,6 +180,7 @@ impl Engine {
     ) -> Result<Option<Vec<Stake>>, EngineError> {
         let permit = claimed.permit(looked.target.clone());
         let path = looked.worktree.path.clone();
+        let clean_commit = sealed.as_ref().and_then(SealedWorktree::clean_commit).cloned();
         let removal =
             self.blocking("removing a worktree", move |_| match permit.redeem(&remover, sealed.as_ref()) {
                 Ok(given_back) => Ok(Ok(given_back.trash)),
@@ -196,8 +198,10 @@ impl Engine {
         };
         crate::failpoint!("engine.cleanup.in_trash");
         let id = &looked.worktree.repository_id;
-        let removed = trash.iter().map(|entry| self.removed_directory(entry, id)).collect();
-        self.record_removed(removed).await?;
+        // What an earlier attempt left is not what was just sealed.
+        let clean_commit = clean_commit.as_ref().filter(|_| trash.len() == 1);
+        let removed = trash.iter().map(|entry| self.removed_directory(entry, id, clean_commit));
+        self.record_removed(removed.collect()).await?;
         Ok(None)
     }
 

@@ -39,7 +39,15 @@ impl Drop for Making {
     }
 }
 
+/// How long a step of a cleanup waits at most for workspaces that are just being made.
+const GIVES_WAY: Duration = Duration::from_secs(2);
+
 impl Engine {
+    /// Lets workspaces that are just being made come first, before a step that takes the lock of a repository.
+    pub(crate) async fn give_way(&self) {
+        self.calm(GIVES_WAY).await;
+    }
+
     /// Waits until no workspace is being made, but no longer than the limit: what can wait does not wait for ever.
     pub(crate) async fn calm(&self, limit: Duration) {
         let mut count = self.inner.makings.0.subscribe();

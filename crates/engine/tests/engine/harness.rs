@@ -64,7 +64,12 @@ impl World {
 
     /// The worktrees that Git lists besides the main checkout.
     pub(crate) fn worktrees(&self) -> Vec<String> {
-        let text = self.repo.git(&["worktree", "list", "--porcelain"]);
+        // Git fails where a registration is just being written by another.
+        let listed = (0..10).find_map(|_| {
+            let output = self.repo.try_git_in(self.repo.path(), &["worktree", "list", "--porcelain"]);
+            output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+        });
+        let text = listed.unwrap();
         text.lines().filter_map(|line| line.strip_prefix("worktree ")).skip(1).map(str::to_owned).collect()
     }
 

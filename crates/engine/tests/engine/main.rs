@@ -18,6 +18,7 @@ mod ground;
 mod harness;
 mod inherited;
 mod pool;
+mod pool_reuse;
 mod preparation;
 mod reaper;
 mod reopening;

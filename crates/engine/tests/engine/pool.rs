@@ -4,12 +4,16 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use freehold_domain::id::TaskId;
+use freehold_engine::Engine;
 use freehold_engine::cleanup::CloseAction;
+use freehold_engine::environment::reopen::Reopening;
+use freehold_engine::task::TaskListQuery;
 use freehold_testkit::repo::write_file;
 
 use crate::harness::{
-    World, add_repository, close, new_task, on_both_engines, on_sqlite, start_engine_with, wait_for_task,
-    wait_until_idle, worktree_of,
+    Files, World, add_repository, close, new_task, on_both_engines, on_sqlite, start_engine_with,
+    wait_for_task, wait_until_idle, whole, worktree_of,
 };
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -154,7 +158,7 @@ const STEPS: [&str; 13] = [
     "engine.creation.added",
 ];
 
-/// Runs a second task in a child process that dies at the failpoint.
+/// Runs a second task, or brings the closed one back, in a child process that dies at the failpoint.
 #[expect(clippy::disallowed_methods, reason = "the crash needs a process of its own")]
 fn crash(world: &World, failpoint: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
@@ -179,9 +183,72 @@ async fn child() {
     })
     .await;
     let repository = engine.repositories().await.unwrap()[0].id.clone();
-    let id = engine.create_task(new_task(&repository, "second", "list")).await.unwrap();
-    wait_until_idle(&engine, &id).await;
+    match closed_task(&engine).await {
+        Some(id) => engine.reopen_task(id, Reopening::default()).await.unwrap(),
+        None => {
+            let id = engine.create_task(new_task(&repository, "second", "list")).await.unwrap();
+            wait_until_idle(&engine, &id).await;
+        }
+    }
     tokio::time::sleep(LIMIT).await;
+}
+
+async fn closed_task(engine: &Engine) -> Option<TaskId> {
+    let query = TaskListQuery { limit: 10, archived: true, ..TaskListQuery::default() };
+    engine.tasks(query).await.unwrap().items.pop().map(|item| item.task.id)
+}
+
+/// Closes the first task with work in its workspace; gives the task, the place and what was there.
+async fn close_first(world: &World) -> (TaskId, PathBuf, (Files, Vec<String>)) {
+    let engine = world.start_with_pool(1).await;
+    let query = TaskListQuery { limit: 10, ..TaskListQuery::default() };
+    let id = engine.tasks(query).await.unwrap().items.remove(0).task.id;
+    let worktree = worktree_of(&engine.task(id.clone()).await.unwrap());
+    write_file(&worktree.join("src/lib.rs"), "changed\n");
+    write_file(&worktree.join("new/notes.txt"), "mine\n");
+    let before = whole(world, &worktree);
+    close(&engine, &id, CloseAction::Archive).await;
+    engine.shutdown().await;
+    (id, worktree, before)
+}
+
+#[test]
+fn a_task_comes_back_on_the_files_of_an_idle_worktree() {
+    on_both_engines(async |world: &World| {
+        let waiting = fill(world).await;
+        let (id, worktree, before) = close_first(world).await;
+        let readme = inode(&waiting.join("README.md"));
+        let engine = world.start_with_pool(1).await;
+        engine.reopen_task(id, Reopening::default()).await.unwrap();
+        assert_eq!(inode(&worktree.join("README.md")), readme, "it was moved, not written");
+        assert_eq!(whole(world, &worktree), before);
+        wait_until("another idle worktree", || !waiting.exists() && idle(world).len() == 1).await;
+        engine.shutdown().await;
+        assert_eq!(world.worktrees().len(), 2);
+    });
+}
+
+#[test]
+fn a_crash_while_a_task_comes_back_on_an_idle_worktree_leaves_it_whole_and_a_pool_of_its_size() {
+    let steps = [
+        "engine.pool.ground_taken",
+        "git.restore.after_ground",
+        "git.restore.after_files",
+        "engine.reopen.restored",
+    ];
+    for failpoint in steps {
+        on_both_engines(async |world: &World| {
+            let waiting = fill(world).await;
+            let (id, worktree, before) = close_first(world).await;
+            crash(world, failpoint);
+            let engine = world.start_with_pool(1).await;
+            wait_for_task(&engine, &id, failpoint, |view| view.summary.task.is_open()).await;
+            assert_eq!(whole(world, &worktree), before, "{failpoint}");
+            wait_until(failpoint, || !waiting.exists() && idle(world).len() == 1).await;
+            engine.shutdown().await;
+            assert_eq!(world.worktrees().len(), 2, "{failpoint}");
+        });
+    }
 }
 
 #[test]

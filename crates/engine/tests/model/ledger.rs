@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use freehold_domain::cleanup::{CleanupJob, CleanupState, CleanupTrigger};
 use freehold_domain::environment::{EnvironmentRepo, EnvironmentRepoStatus, WorktreeOrigin};
@@ -331,8 +332,13 @@ impl Ledger {
         }
         let is_down = stage.servers.iter().any(|server| !server.is_up());
         self.check_idle(stage, &now.idle);
+        let is_at_rest = !is_down && now.jobs.iter().all(|job| job.state.is_final());
         for root in stage.servers.iter().map(crate::server::Server::root) {
-            for folder in entries(&root).into_iter().filter(|folder| !folder.ends_with(".idle")) {
+            if is_at_rest {
+                wait_until_reaped(&root);
+            }
+            let is_task_s = |folder: &PathBuf| !folder.ends_with(".idle") && !folder.ends_with(".trash");
+            for folder in entries(&root).into_iter().filter(is_task_s) {
                 let inner =
                     if folder.is_dir() && !folder.is_symlink() { entries(&folder) } else { Vec::new() };
                 let is_empty = inner.is_empty();
@@ -384,6 +390,15 @@ fn is_at(origin: &WorktreeOrigin, place: &Path) -> bool {
         .symlink_metadata()
         .is_ok_and(|found| found.is_dir() && found.dev() == origin.device && found.ino() == origin.inode)
         && place.join(".git").is_file()
+}
+
+/// What was given back is unlinked when nothing else is to be done, and its folder goes with the last of it.
+fn wait_until_reaped(root: &Path) {
+    let (trash, begun) = (root.join(".trash"), Instant::now());
+    while trash.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "something is left in {}", trash.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

@@ -70,15 +70,41 @@ pub(super) fn read(git: &Git, common_dir: &Path) -> Result<Result<Settings, Stri
     if has_replacements(common_dir)? {
         return Ok(Err("it replaces objects".into()));
     }
-    let usual = || Some(config_home(git)?.join("git/attributes"));
-    let system = Some(PathBuf::from("/etc/gitattributes"));
-    for file in [Some(common_dir.join("info/attributes")), attributes.or_else(usual), system] {
+    for file in attribute_files(git, common_dir, attributes) {
         let content = file.map(|file| content_of(&file)).transpose()?.unwrap_or_default();
         hash = hash.bytes(&content).bytes(b"\0");
     }
     let (mode, owner) = mask(git)?;
     hash = hash.bytes(&mode.to_le_bytes()).bytes(&owner.to_le_bytes()).bytes(git.version().as_bytes());
     Ok(Ok(Settings(hash.finish())))
+}
+
+/// Whether a checkout writes the bytes of a commit as they are, as far as settings and attributes outside of it say.
+pub(super) fn keeps_bytes(git: &Git, common_dir: &Path) -> Result<bool, GitError> {
+    let mut attributes = None;
+    for (key, value) in configuration(git, common_dir)? {
+        let is_off = matches!(value.to_ascii_lowercase().as_slice(), b"false" | b"no" | b"off" | b"0" | b"");
+        match key.as_str() {
+            "core.autocrlf" if !is_off => return Ok(false),
+            "core.eol" => return Ok(false),
+            "core.symlinks" | "core.filemode" if is_off => return Ok(false),
+            "core.attributesfile" => attributes = expand(git, &value),
+            _ => {}
+        }
+    }
+    for file in attribute_files(git, common_dir, attributes).into_iter().flatten() {
+        if !content_of(&file)?.is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The files of attributes that no commit has.
+fn attribute_files(git: &Git, common_dir: &Path, named: Option<PathBuf>) -> [Option<PathBuf>; 3] {
+    let usual = || Some(config_home(git)?.join("git/attributes"));
+    let system = Some(PathBuf::from("/etc/gitattributes"));
+    [Some(common_dir.join("info/attributes")), named.or_else(usual), system]
 }
 
 /// Why a setting is one with which a repository does without.

@@ -16,11 +16,10 @@ pub(super) fn reap(entry: &TrashEntry, goes_on: &mut dyn FnMut() -> bool) -> Res
     match is_own(entry)? {
         None => {}
         Some(false) => return Ok(Reaped::Foreign),
-        Some(true) => {
-            if unlink_slowly(&entry.path, goes_on)? == Unlinking::Stopped {
-                return Ok(Reaped::Paused);
-            }
+        Some(true) if unlink_slowly(&entry.path, goes_on)? == Unlinking::Stopped => {
+            return Ok(Reaped::Paused);
         }
+        Some(true) => {}
     }
     leave(entry);
     Ok(Reaped::Gone)
@@ -36,7 +35,7 @@ pub(super) fn unlink(entry: &TrashEntry) -> Result<(), GitError> {
 }
 
 /// Whether what is at the place is what a removal moved there; none when nothing is.
-fn is_own(entry: &TrashEntry) -> Result<Option<bool>, GitError> {
+pub(super) fn is_own(entry: &TrashEntry) -> Result<Option<bool>, GitError> {
     let metadata = match entry.path.symlink_metadata() {
         Ok(metadata) => metadata,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {

@@ -49,6 +49,11 @@ pub(super) struct Content {
 }
 
 impl Content {
+    /// Whether there are files that the index does not have.
+    pub(super) fn has_untracked(&self) -> bool {
+        self.items.iter().any(|item| item.kind != SealedKind::Tracked)
+    }
+
     /// The first file that has another content than was sealed although its times do not show it.
     pub(super) fn changed_item(
         &self,

@@ -154,6 +154,11 @@ pub(super) struct Leaf {
 
 /// Everything that a seal holds, by path.
 pub(super) fn leaves(git: &Git, dir: &Path, commit: &Oid) -> Result<Vec<Leaf>, GitError> {
+    leaves_of(git, dir, commit, &PARTS)
+}
+
+/// Everything below these paths of a commit; everything at all when none is given.
+pub(super) fn leaves_of(git: &Git, dir: &Path, commit: &Oid, parts: &[&str]) -> Result<Vec<Leaf>, GitError> {
     let operation = "listing a seal of";
     let unreadable = |line: &[u8]| GitError::Unreadable {
         operation,
@@ -161,7 +166,7 @@ pub(super) fn leaves(git: &Git, dir: &Path, commit: &Oid) -> Result<Vec<Leaf>, G
         excerpt: String::from_utf8_lossy(line).chars().take(200).collect(),
     };
     let command = git.read(operation, dir).args(["ls-tree", "-r", "-l", "-z", "--full-tree"]);
-    let command = command.arg(commit.as_str()).arg("--").args(PARTS);
+    let command = command.arg(commit.as_str()).arg("--").args(parts);
     command.converse(
         |_| Ok(()),
         |output| {

@@ -15,7 +15,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use super::read::{self, Leaf, Stored};
+use super::read::{self, Stored};
 use super::state::RESTORED_FROM;
 use super::{RestoreBranch, RestoreError, RestoreRequest, Restored, Seal, SealError, reference};
 use crate::lock::RepositoryLock;
@@ -23,10 +23,12 @@ use crate::registration::{self, Occupant, Registration, read_if_present, settled
 use crate::{Git, GitError, HeadState, IdleWorktree, failpoint, removal};
 
 mod branch;
+mod commit_files;
 mod files;
 mod ground;
 mod record;
 
+pub(crate) use commit_files::{CommitFiles, Fresh, extended_attributes};
 pub use ground::GroundUse;
 
 /// What the name of a staging folder begins with.
@@ -67,8 +69,7 @@ pub(super) fn restore(
     }
     restoration.refuse_taken_path()?;
     let branches = branch::decide(git, request, &stored, &lock)?;
-    let leaves = read::leaves(git, lock.common_dir(), &stored.seal.commit)?;
-    match restoration.make(&branches, &leaves, idle) {
+    match restoration.make(&branches, idle) {
         Ok(restored) => Ok(restored),
         Err(error) => {
             let undone = removal::undo_restoration(&lock, &restoration.staging, &restoration.inner, path);
@@ -147,29 +148,37 @@ impl Restoration<'_> {
     fn make(
         &self,
         branches: &branch::Branches,
-        leaves: &[Leaf],
         idle: Option<&IdleWorktree>,
     ) -> Result<(Restored, GroundUse), RestoreError> {
         failpoint!("git.restore.before_add");
         std::fs::create_dir_all(&self.staging).map_err(GitError::io("making the folder", &self.staging))?;
         failpoint!("git.restore.after_staging");
-        let registration = self.register()?;
-        failpoint!("git.restore.after_add");
-        let laid = match idle {
-            Some(idle) => ground::lay(self.git, idle, &self.inner)?,
-            None => GroundUse::Unused,
-        };
+        // Listing what the seal holds takes as long as registering, and needs nothing of it.
+        let (leaves, laid) = std::thread::scope(|scope| {
+            let leaves =
+                scope.spawn(|| read::leaves(self.git, self.lock.common_dir(), &self.stored.seal.commit));
+            let laid = self.register().and_then(|registration| Ok((registration, self.lay(idle)?)));
+            (leaves.join(), laid)
+        });
+        let (registration, laid) = laid?;
+        let lost = || GitError::io("listing a seal of", self.lock.common_dir())(ErrorKind::Other.into());
+        let leaves = leaves.map_err(|_| lost())??;
         failpoint!("git.restore.after_ground");
-        files::write(self.git, self.lock, self.stored, leaves, &self.inner, laid == GroundUse::Used)?;
+        files::write(self.git, self.lock, self.stored, &leaves, &self.inner, laid == GroundUse::Used)?;
         failpoint!("git.restore.after_files");
         branches.make(self.git, self.lock)?;
         failpoint!("git.restore.after_branch");
-        record::write(self.git, self.lock, self.stored, leaves, &registration, branches)?;
+        record::write(self.git, self.lock, self.stored, &leaves, &registration, branches)?;
         failpoint!("git.restore.after_record");
         self.move_to_place(&registration)?;
         failpoint!("git.restore.after_rename");
         self.leave_staging()?;
         Ok((self.restored()?, laid))
+    }
+
+    fn lay(&self, idle: Option<&IdleWorktree>) -> Result<GroundUse, GitError> {
+        failpoint!("git.restore.after_add");
+        idle.map_or(Ok(GroundUse::Unused), |idle| ground::lay(self.git, idle, &self.inner))
     }
 
     /// Lets Git register the staged worktree, with nothing checked out.

@@ -100,6 +100,14 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Whether the worktree has settings, hooks or attributes of its own.
+    pub(super) fn has_settings(&self) -> bool {
+        let is_one = |path: &[u8]| {
+            path == b"config.worktree" || [&b"info/"[..], b"hooks/"].iter().any(|it| path.starts_with(it))
+        };
+        self.state.keys().any(|path| is_one(path))
+    }
+
     pub(super) fn read(git: &Git, registration: &Path) -> Result<Self, GitError> {
         Ok(Self {
             head: git.head(registration)?,

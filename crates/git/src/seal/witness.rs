@@ -9,7 +9,7 @@ use super::disk::{Known, Look};
 use super::object::Format;
 use super::take::Record;
 use crate::command::path_from_bytes;
-use crate::{Git, GitError};
+use crate::{Git, GitError, Oid};
 
 /// A seal together with what the worktree was like when it was taken. Only who holds it can give the worktree
 /// back with work in it; it is never stored, so that a removal that was cut short seals again.
@@ -34,6 +34,16 @@ impl SealedWorktree {
             None => witness.content.changed_item(top, witness.format, &look)?,
         };
         Ok(changed.map(|path| path_from_bytes(&path)))
+    }
+
+    /// The commit that is checked out, when there is nothing but tracked files, with no settings of the worktree's
+    /// own: what it can become a part of then shows nobody what another one left.
+    #[must_use]
+    pub fn clean_commit(&self) -> Option<&Oid> {
+        let Witness { untracked, submodules, look, content, record, .. } = &self.witness;
+        let is_plain = untracked.is_empty() && submodules.is_empty();
+        let has_more = !look.left.is_empty() || !content.left_out.is_empty() || content.has_untracked();
+        (is_plain && !has_more && !record.has_settings()).then(|| self.seal.head.tip()).flatten()
     }
 
     /// Whether HEAD, index, refs and state files are as they were sealed.

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
-use freehold_git::{BranchPolicy, RemovalOutcome, RemovalTarget, Remover};
+use freehold_git::{BranchPolicy, RemovalOutcome, RemovalTarget, Remover, SealRequest};
 
 use crate::world::{World, open_git, start_part};
 
@@ -136,6 +136,51 @@ fn a_half_removed_registration_is_still_recognised() {
     }
     Remover::new(world.git.clone()).remove(&target).unwrap();
     assert!(world.registrations().is_empty());
+}
+
+#[test]
+fn what_comes_into_a_worktree_that_was_moved_away_brings_it_back_with_its_registration() {
+    let world = World::new();
+    world.add("a");
+    let variables = [("PART_HOME", world.repo.home().as_os_str())];
+    assert!(start_part("crash::part_finds_a_change", &variables).wait().unwrap().success());
+    let path = world.plan("a").path;
+    assert_eq!(std::fs::read_to_string(path.join("late.txt")).unwrap(), "late");
+    let listed = world.repo.git(&["worktree", "list", "--porcelain"]);
+    assert!(listed.contains("workspaces/a/repo") && !listed.contains("locked"), "{listed}");
+    assert!(world.repo.git_in(&path, &["status", "--porcelain"]).contains("late.txt"));
+    assert!(!world.root().join(".trash").exists());
+}
+
+#[test]
+#[ignore = "a part of the tests of this module"]
+fn part_finds_a_change() {
+    let _scenario = fail::FailScenario::setup();
+    let (git, home) = part_world();
+    let (repo, path) = (home.join("repo"), home.join("workspaces/a/repo"));
+    let trash = home.join("workspaces/.trash");
+    fail::cfg_callback("git.removal.hidden", move || {
+        let moved = trash.read_dir().unwrap().next().unwrap().unwrap().path();
+        std::fs::write(moved.join("late.txt"), "late").unwrap();
+    })
+    .unwrap();
+    let identity = git.inspect_worktree(&repo, &path).unwrap().unwrap();
+    let sealed = git.seal_for_removal(&SealRequest::new(&repo, &path, "one", 1_800_000_000)).unwrap();
+    let target = RemovalTarget {
+        expected: Some(freehold_git::ExpectedIdentity {
+            registration: identity.registration,
+            device: identity.device,
+            inode: identity.inode,
+        }),
+        base: Some(identity.head),
+        managed_root: home.join("workspaces"),
+        path,
+        ..inherited(repo, &home.join("workspaces"))
+    };
+    match Remover::new(git).remove_sealed(&target, &sealed) {
+        Err(freehold_git::RemovalError::Changed { path }) => assert_eq!(path, Path::new("late.txt")),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn part_world() -> (freehold_git::Git, PathBuf) {

@@ -21,6 +21,7 @@ mod removal;
 mod removal_half_made;
 mod removal_identity;
 mod removal_merged;
+mod removal_reaped;
 mod removal_sealed;
 #[cfg(feature = "failpoints")]
 mod removal_speed;

@@ -3,10 +3,14 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use freehold_git::{IdleUse, Oid, WorktreePlan};
+use freehold_git::{
+    IdleUse, IdleWorktree, Oid, Prepared, Reaped, Remover, SealRequest, TrashEntry, WorktreeIdentity,
+    WorktreePlan,
+};
+use freehold_testkit::repo::tree;
 use proptest::prelude::*;
 
-use crate::pool_bench::{assert_alike, look_at, make_fresh, prepare, take};
+use crate::pool_bench::{assert_alike, idle_plan, look_at, make_fresh, prepare, take};
 use crate::world::World;
 
 /// What may happen between two commits.
@@ -88,6 +92,42 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
+    fn what_was_given_back_equals_a_fresh_worktree(
+        changes in prop::collection::vec(change(), 1..40),
+        (from, to) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        scribbles in prop::collection::vec((any::<prop::sample::Index>(), 0..6u8), 0..6),
+    ) {
+        let world = World::new();
+        let mut commits = vec![world.head()];
+        for change in &changes {
+            apply(&world, change, &mut commits);
+        }
+        apply(&world, &Change::Commit, &mut commits);
+        let (from, to) = (from.get(&commits), to.get(&commits));
+        let identity = world.git.add_worktree(&WorktreePlan { start: from.clone(), ..world.plan("used") }).unwrap().identity;
+        for (place, kind) in &scribbles {
+            scribble(&identity.path, place, *kind);
+        }
+        let entry = give_back(&world, &identity);
+        let remover = Remover::new(world.git.clone());
+        let plan = idle_plan(&world, "again", to);
+        match remover.reuse(&entry, &plan).unwrap() {
+            Prepared::Ready(idle) => {
+                let fresh = prepare(&world, "fresh", to);
+                let look = |idle: &IdleWorktree| look_at(&world, &idle.identity.path, "none");
+                assert_alike(&look(&idle), &look(&fresh));
+                let plan = WorktreePlan { start: to.clone(), ..world.plan("a") };
+                prop_assert!(matches!(take(&world, &idle, &plan), IdleUse::Taken(_)));
+                let fresh = make_fresh(&world, "a", to);
+                assert_alike(&look_at(&world, &plan.path, "freehold/a"), &look_at(&world, &fresh, "fresh/a"));
+            }
+            Prepared::Unsuited(reason) => prop_assert!(reason.contains("attributes"), "{}", reason),
+        }
+        prop_assert_eq!(remover.reap(&entry, &mut || true).unwrap(), Reaped::Gone);
+        prop_assert!(!world.root().join(".trash").exists());
+    }
+
+    #[test]
     fn what_was_idle_equals_a_fresh_worktree(
         changes in prop::collection::vec(change(), 1..40),
         (from, to) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
@@ -123,4 +163,45 @@ proptest! {
         prop_assert_eq!(world.repo.git(&["status", "--porcelain=v2", "--branch"]), main);
         prop_assert_eq!(world.branches(), ["freehold/a", "fresh/a", "main"]);
     }
+}
+
+/// Does to a file what an agent may do, so that it is not as a checkout writes it; its size and time may stay.
+fn scribble(top: &Path, place: &prop::sample::Index, kind: u8) {
+    let files: Vec<PathBuf> = tree(top).into_keys().filter(|path| path != Path::new(".git")).collect();
+    if files.is_empty() {
+        return;
+    }
+    let path = top.join(place.get(&files));
+    let Ok(metadata) = path.symlink_metadata() else { return };
+    match kind {
+        0 if metadata.is_file() => {
+            let mut content = std::fs::read(&path).unwrap();
+            content.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+            std::fs::write(&path, content).unwrap();
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_modified(metadata.modified().unwrap()).unwrap();
+        }
+        1 if metadata.is_file() => {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        2 if metadata.is_dir() => {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        3 => _ = std::fs::write(path.with_extension("secret"), "SECRET"),
+        4 if metadata.is_file() => _ = std::fs::hard_link(&path, path.with_extension("second")),
+        5 => {
+            _ = std::fs::remove_file(&path);
+            _ = symlink("elsewhere", &path);
+        }
+        _ => {}
+    }
+}
+
+/// Gives a worktree back, sealed as whatever it is by now.
+fn give_back(world: &World, identity: &WorktreeIdentity) -> TrashEntry {
+    let request = SealRequest::new(world.repo.path(), &identity.path, "used", 1_800_000_000);
+    let sealed = world.git.seal_for_removal(&request).unwrap();
+    let target = world.target("used", identity);
+    let given_back = Remover::new(world.git.clone()).give_back(&target, Some(&sealed)).unwrap();
+    given_back.trash.into_iter().next().unwrap()
 }

@@ -79,7 +79,7 @@ impl Branches {
             let (branch, sealed, now) = (name.to_owned(), sealed.cloned(), now.clone());
             return Err(RestoreError::BranchMoved { branch, sealed, now });
         }
-        let checkouts = git.list_worktrees(lock.common_dir())?;
+        let checkouts = git.list_worktrees_of(lock.common_dir(), lock.common_dir())?;
         if let Some(other) = checkouts.into_iter().find(|other| other.branch.as_deref() == Some(name)) {
             return Err(RestoreError::BranchInUse { branch: name.to_owned(), at: other.path });
         }
