@@ -64,6 +64,11 @@ impl Server {
         Ok(())
     }
 
+    /// Where removals move what they take away.
+    pub(super) fn trash_folder(&self) -> PathBuf {
+        self.home.join("workspaces/.trash")
+    }
+
     /// The process number.
     pub(super) fn pid(&self) -> u32 {
         self.child.id()

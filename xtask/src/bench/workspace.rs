@@ -85,7 +85,8 @@ pub(super) fn while_others_go(bench: &Bench, server: &Server, id: &str) -> Resul
         }
         settle()?;
         for task in going {
-            server.post(&format!("/tasks/{task}/archive"), &json!({}))?;
+            // The demo agent leaves work, which is sealed.
+            server.post(&format!("/tasks/{task}/archive?seal=true"), &json!({}))?;
         }
         disturbed.push(workspace(server, id, first + GOING)?);
         wait_until_done(server)?;
@@ -115,13 +116,14 @@ fn wait_for_idle(repository: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Waits until every workspace that goes is gone.
+/// Waits until every workspace that goes is gone, and unlinked.
 fn wait_until_done(server: &Server) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
         let jobs = server.get("/cleanup-jobs")?;
         let is_open = |job: &serde_json::Value| !matches!(job["state"].as_str(), Some("succeeded"));
-        if !jobs.as_array().is_some_and(|jobs| jobs.iter().any(is_open)) {
+        let are_open = jobs.as_array().is_some_and(|jobs| jobs.iter().any(is_open));
+        if !are_open && !server.trash_folder().exists() {
             return Ok(());
         }
         if started.elapsed() > LIMIT {

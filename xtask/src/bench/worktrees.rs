@@ -82,11 +82,15 @@ fn how(options: Options) -> Vec<String> {
              the transactions and the demo agent that starts behind it.",
             options.runs
         ),
-        "- *Renamed and unregistered*: the part of a removal that a person can see, after the last look; unlinking \
-         the trash follows."
+        "- *Path and registration*: the part of a removal that a person can see, after the look before it: the path \
+         is free, and Git lists the worktree no longer. *With all looks* is the whole call, with everything that is \
+         compared before and after; unlinking the trash follows in the background."
             .to_owned(),
-        "- *While others go*: the workspaces of six tasks are given back at the same time, without a pool; the one \
-         compared with was made before, on the same repository."
+        "- *Restore on an idle worktree*: as Freehold restores where the pool has one; `git stash pop` has a complete \
+         worktree too, and writes only the 400 files that differ."
+            .to_owned(),
+        "- *While others go*: the workspaces of six tasks are given back at the same time, sealed and unlinked, \
+         without a pool; the one compared with was made before, on the same repository, when nothing was going."
             .to_owned(),
     ]
 }
