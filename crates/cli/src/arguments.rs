@@ -107,6 +107,17 @@ pub(crate) struct GlobalOptions {
         default_value_t = 1
     )]
     pub(crate) idle_worktrees: u32,
+    /// How many of the newest runs of each automation keep their workspaces on a board; older finished ones are
+    /// archived, sealed
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        value_name = "N",
+        env = "FREEHOLD_AUTOMATION_RUNS",
+        default_value_t = 5
+    )]
+    pub(crate) keep_automation_runs: u32,
 }
 
 /// What to do.

@@ -58,6 +58,7 @@ fn setup(global: &GlobalOptions, output: Output) -> Result<Setup, Failure> {
         agent_handshake_ms: global.agent_handshake_ms,
         retention_days: global.retention_days,
         idle_per_repository: global.idle_worktrees,
+        automation_runs: global.keep_automation_runs,
         output,
     })
 }

@@ -39,6 +39,8 @@ pub(crate) struct Setup {
     pub(crate) retention_days: u16,
     /// How many worktrees are made ahead of time for each repository in use.
     pub(crate) idle_per_repository: u32,
+    /// How many of the newest runs of each automation keep their workspaces on a board.
+    pub(crate) automation_runs: u32,
     /// Who is told of an upgrade.
     pub(crate) output: Output,
 }
@@ -186,5 +188,6 @@ fn engine_options(setup: &Setup) -> Result<EngineOptions, Failure> {
         agent_stop_grace_ms: AGENT_STOP_GRACE_MS,
         retention_ms: i64::from(setup.retention_days) * DAY_MS,
         idle_per_repository: setup.idle_per_repository,
+        automation_runs: setup.automation_runs,
     })
 }

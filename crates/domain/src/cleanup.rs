@@ -3,8 +3,8 @@
 use crate::clock::Timestamp;
 use crate::environment::WorktreeOrigin;
 use crate::id::{
-    CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, NodeId, RepositoryId, SealId, TaskId,
-    WorktreeId,
+    CleanupJobId, CreationId, EnvironmentId, EnvironmentRepoId, NodeId, QuarantineId, RepositoryId, SealId,
+    TaskId, WorktreeId,
 };
 use crate::words;
 
@@ -31,6 +31,12 @@ words! {
         TrashPurge = "trash_purge",
         /// Seals that nothing refers to any more have reached their age.
         SealExpiry = "seal_expiry",
+        /// Newer runs of the same automation took its place among those that keep their workspaces.
+        AutomationRetention = "automation_retention",
+        /// A person put something that is no task's into quarantine.
+        Quarantine = "quarantine",
+        /// Something leaves the quarantine for good.
+        QuarantinePurge = "quarantine_purge",
         /// Another program's; kept for databases that hold it.
         Reconcile = "reconcile",
         /// Stands for a word that this version does not know; a row keeps its word.
@@ -62,13 +68,20 @@ impl CleanupTrigger {
     /// Whether its task is archived by it.
     #[must_use]
     pub const fn archives_task(self) -> bool {
-        matches!(self, Self::Archive | Self::CascadeArchive)
+        matches!(self, Self::Archive | Self::CascadeArchive | Self::AutomationRetention)
     }
 
     /// Whether such a job takes seals away and no workspace.
     #[must_use]
     pub const fn purges(self) -> bool {
         matches!(self, Self::TrashPurge | Self::SealExpiry)
+    }
+
+    /// Whether such a job concerns a place that is no task's. The id of its entry in the quarantine stands where
+    /// other jobs name their task.
+    #[must_use]
+    pub const fn concerns_quarantine(self) -> bool {
+        matches!(self, Self::Quarantine | Self::QuarantinePurge)
     }
 
     /// Whether the branches made for the task go with it when their commits are found elsewhere.
@@ -251,6 +264,9 @@ pub struct ResourceSnapshot {
     /// The seals that are taken away.
     #[serde(default)]
     pub seals: Vec<SnapshotSeal>,
+    /// The entry of the quarantine that is filled or emptied; none for what is a task's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine_id: Option<QuarantineId>,
 }
 
 /// One seal of a snapshot.

@@ -124,6 +124,8 @@ ids! {
     NodeId("node"),
     /// Identifies a worktree that was made ahead of time.
     IdleWorktreeId("idle worktree"),
+    /// Identifies something that is or was in quarantine.
+    QuarantineId("quarantine entry"),
 }
 
 impl SealId {
@@ -133,6 +135,14 @@ impl SealId {
     pub fn of_job(job: &CleanupJobId, number: usize, again: u32) -> Self {
         let again = if again == 0 { String::new() } else { format!(".{again}") };
         Self(format!("{job}-{number}{again}"))
+    }
+}
+
+impl TaskId {
+    /// Stands for a place that is no task's in the jobs and seals that concern it.
+    #[must_use]
+    pub fn of_quarantine(id: &QuarantineId) -> Self {
+        Self(id.0.clone())
     }
 }
 

@@ -16,6 +16,7 @@ pub mod removed;
 pub mod repository;
 pub mod seal;
 pub mod session;
+pub mod storage;
 pub mod task;
 pub mod workflow;
 

@@ -30,11 +30,25 @@ words! {
     }
 }
 
+impl TaskState {
+    /// Whether nothing more is going to happen to it unless a person asks for more.
+    #[must_use]
+    pub const fn is_finished(self) -> bool {
+        matches!(self, Self::Review | Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
 /// The longest title, in characters.
 pub const MAX_TITLE_CHARS: usize = 500;
 
 /// How many tasks may be parts of one another in a row: a task, its sub-task, and so on.
 pub const MAX_TASK_DEPTH: usize = 8;
+
+/// The longest name of an automation, in characters.
+pub const MAX_AUTOMATION_CHARS: usize = 100;
+
+/// How many of the newest runs of an automation keep their workspaces on a board, unless a person says otherwise.
+pub const AUTOMATION_RUNS_KEPT: u32 = 5;
 
 /// The longest prompt, in bytes.
 pub const MAX_PROMPT_BYTES: usize = 1_000_000;
@@ -138,6 +152,8 @@ pub struct Task {
     pub start_requested: bool,
     /// Whether it is a quick chat, which goes to the trash when it is closed.
     pub is_quick: bool,
+    /// The name of the automation that it is a run of; empty for every other task.
+    pub automation: String,
     /// When a quick chat is closed by itself.
     pub expires_at: Option<Timestamp>,
     /// When it was archived.

@@ -5,11 +5,13 @@
 //! runs → looks again, at disk → seals → removes → verifies by looking → succeeds. A crash between any two steps
 //! leaves a row that says where to go on. What a seal cannot hold waits for a person (*needs decision*).
 
+mod automation;
 mod borrowing;
 mod closing;
 pub(crate) mod expiry;
 pub(crate) mod idle;
 mod permit;
+mod quarantine;
 pub(crate) mod reaper;
 mod reset;
 mod reuse;
@@ -212,6 +214,10 @@ fn carry_out(
             return keep(tx, job, now);
         }
         Decision::Retry => {}
+        Decision::Discard { .. } if job.trigger == CleanupTrigger::Quarantine => {
+            let reason = "nothing is lost by a quarantine; settle what is listed, then retry".into();
+            return Err(refused(job, decision, reason));
+        }
         Decision::Discard { phrase } => {
             require_discardable(job, decision, phrase)?;
             store::cleanup::set_accepted(tx, &job.id, &job.stakes, now)?;
@@ -413,6 +419,7 @@ pub(crate) fn tell(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) {
 fn keep(tx: &mut Tx<'_>, job: &CleanupJob, now: Timestamp) -> Result<(), EngineError> {
     lock_owner_too(tx, &job.task_id)?;
     store::cleanup::cancel(tx, &job.id, now)?;
+    quarantine::store_called_off(tx, job, now)?;
     if store::task::find(tx, &job.task_id)?.is_none() {
         return Ok(());
     }

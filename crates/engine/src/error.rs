@@ -11,6 +11,7 @@ use freehold_git::{RestoreError, SealError};
 use freehold_store::StoreError;
 
 use crate::cleanup::TaskRef;
+use crate::storage::StorageRefusal;
 
 /// Sorts errors by what a caller can do about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -293,6 +294,9 @@ pub enum EngineError {
         /// Whose checkout it is.
         holder: BranchHolder,
     },
+    /// Something is neither put into quarantine nor taken out of it.
+    #[error(transparent)]
+    Quarantine(#[from] StorageRefusal),
     /// Git refused or failed.
     #[error(transparent)]
     Git(#[from] freehold_git::GitError),
@@ -374,6 +378,7 @@ impl EngineError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NotFound { .. } => ErrorKind::NotFound,
+            Self::Quarantine(refusal) => refusal.kind(),
             Self::InvalidId(_)
             | Self::InvalidTitle(_)
             | Self::InvalidField { .. }
@@ -421,6 +426,7 @@ impl EngineError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotFound { .. } => "not_found",
+            Self::Quarantine(refusal) => refusal.code(),
             Self::InvalidId(_) => "invalid_id",
             Self::InvalidTitle(InvalidTitle::Empty) => "empty_title",
             Self::InvalidTitle(InvalidTitle::TooLong { .. }) => "title_too_long",
@@ -475,6 +481,9 @@ impl EngineError {
         if let Self::BranchInUse { branch, checkout, free, holder } = self {
             return branch_in_use_hint(branch, checkout, free, holder).into();
         }
+        if let Self::Quarantine(refusal) = self {
+            return refusal.hint();
+        }
         Cow::Borrowed(match self {
             Self::InvalidTitle(InvalidTitle::Empty) => "give a title, or a prompt to take it from",
             Self::TaskClosed { .. } => {
@@ -528,6 +537,7 @@ impl EngineError {
     pub fn subject(&self) -> String {
         match self {
             Self::NotFound { id, .. } => id.clone(),
+            Self::Quarantine(refusal) => refusal.subject(),
             Self::InvalidField { field, .. } => (*field).to_owned(),
             Self::TaskClosed { task_id }
             | Self::TaskOpen { task_id }

@@ -5,7 +5,8 @@
 //! 3. [`session`] — agents visit the workspace; deleting a session touches nothing on disk.
 //! 4. [`review`] — what changed since the task's base commit.
 //! 5. [`cleanup`] — the one path that gives a workspace back, sealed.
-//! 6. [`trash`] — what was closed can be looked at, and [`environment::reopen`] brings it back.
+//! 6. [`storage`] — what takes room, what nobody owns, and the quarantine.
+//! 7. [`trash`] — what was closed can be looked at, and [`environment::reopen`] brings it back.
 //!
 //! Invariants: no database transaction is open while a Git or file-system lock is held; every future has an
 //! owner and ends at shutdown; only [`cleanup`] can name a permit to remove.
@@ -19,6 +20,7 @@ pub mod repository;
 pub mod repository_settings;
 pub mod review;
 pub mod session;
+pub mod storage;
 pub mod system;
 pub mod task;
 pub mod trash;
@@ -63,6 +65,8 @@ pub struct EngineOptions {
     pub retention_ms: i64,
     /// How many worktrees are made ahead of time for each repository in use; 0 makes none.
     pub idle_per_repository: u32,
+    /// How many of the newest runs of each automation keep their workspaces on a board.
+    pub automation_runs: u32,
 }
 
 /// The use cases. Cheap to clone; all clones are one engine.
@@ -80,6 +84,7 @@ pub(crate) struct Inner {
     pub(crate) sessions: session::live::LiveSessions,
     pub(crate) launches: launch::Launches,
     pub(crate) setups: setup::RunningSetups,
+    pub(crate) measuring: storage::Measuring,
     /// Wakes the cleanup worker.
     pub(crate) cleanup_wake: Notify,
     /// Wakes the reaper of removed directories.
@@ -114,6 +119,7 @@ impl Engine {
                 sessions: session::live::LiveSessions::default(),
                 launches: launch::Launches::default(),
                 setups: setup::RunningSetups::default(),
+                measuring: storage::Measuring::default(),
                 cleanup_wake: Notify::new(),
                 reaper_wake: Notify::new(),
                 makings: environment::making::Makings::default(),
@@ -127,10 +133,12 @@ impl Engine {
         environment::reconcile::settle_unfinished_creations(&engine).await?;
         setup::interrupt_orphaned_setups(&engine).await?;
         cleanup::settle_unactivated_jobs(&engine).await?;
+        storage::quarantine::settle_unfinished_restores(&engine).await?;
         pool::judge(&engine).await?;
         engine.own(cleanup::reaper::TrashReaper::new(engine.clone(), remover.clone()).run());
         let worker = worker::CleanupWorker::new(engine.clone(), remover);
         engine.own(worker.run());
+        engine.own(engine.clone().keep_measuring());
         engine.launch_waiting_tasks().await?;
         Ok(engine)
     }

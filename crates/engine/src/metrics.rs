@@ -30,7 +30,7 @@ pub(crate) fn attempt_ended(trigger: CleanupTrigger, outcome: &CleanupOutcome, t
 
 impl Engine {
     /// Brings the gauges up to date: cleanup jobs by state, and how long the oldest open one has been there.
-    pub async fn measure(&self) -> Result<(), EngineError> {
+    pub async fn update_gauges(&self) -> Result<(), EngineError> {
         let now = self.now();
         let open = self.inner.store.read(|tx| {
             let open = OPEN_STATES.map(|state| store::cleanup::list(tx, None, Some(state)));

@@ -9,7 +9,7 @@ use freehold_domain::environment::WorkspaceKind;
 use freehold_domain::event::EventBody;
 use freehold_domain::id::{AgentProfileId, StepId, TaskId, TaskRepositoryId, WorkspaceId};
 use freehold_domain::repository::TaskRepository;
-use freehold_domain::task::{MAX_PROMPT_BYTES, Task, TaskState, TaskTitle};
+use freehold_domain::task::{MAX_AUTOMATION_CHARS, MAX_PROMPT_BYTES, Task, TaskState, TaskTitle};
 use freehold_domain::workflow::Step;
 use freehold_store as store;
 use freehold_store::task::{TaskCursor, TaskFilter};
@@ -47,6 +47,9 @@ pub struct NewTask {
     pub parent_id: Option<TaskId>,
     /// The task in whose workspace it works; by default it gets one of its own.
     pub borrow_from: Option<TaskId>,
+    /// The name of the automation that it is a run of; of each automation the newest runs on a board keep their
+    /// workspaces.
+    pub automation: Option<String>,
     /// Makes it a quick chat, which goes to the trash after so many milliseconds.
     pub expires_in_ms: Option<i64>,
     /// Whether to make the workspace and start a session at once.
@@ -147,6 +150,7 @@ impl Engine {
         let title = title_of(&request)?;
         check_prompt_length(&request.prompt)?;
         family::check_expiry(request.expires_in_ms)?;
+        request.automation = check_automation(request.automation)?;
         self.take_from_family(&mut request).await?;
         let checked = self.check_repositories(&request).await?;
         let now = self.now();
@@ -196,6 +200,7 @@ impl Engine {
                 agent_profile_id: Some(agent_profile_id),
                 start_requested: start,
                 is_quick: request.expires_in_ms.is_some(),
+                automation: request.automation.unwrap_or_default(),
                 expires_at: request.expires_in_ms.map(|after| now.plus_millis(after)),
                 archived_at: None,
                 deleted_at: None,
@@ -330,4 +335,21 @@ fn parse_cursor(text: &str) -> Result<TaskCursor, EngineError> {
         field: "cursor",
         reason: format!("{text:?} does not come from a page before"),
     })
+}
+
+/// A name of an automation: one line, trimmed; an empty one names none.
+fn check_automation(name: Option<String>) -> Result<Option<String>, EngineError> {
+    let refused = |reason: String| EngineError::InvalidField { field: "automation", reason };
+    let Some(name) = name else { return Ok(None) };
+    let name = name.trim().to_owned();
+    if name.is_empty() {
+        return Err(refused("the name of an automation is empty".into()));
+    }
+    if name.chars().count() > MAX_AUTOMATION_CHARS {
+        return Err(refused(format!("the name is longer than {MAX_AUTOMATION_CHARS} characters")));
+    }
+    if name.chars().any(char::is_control) {
+        return Err(refused("the name holds a control character; write it on one line".into()));
+    }
+    Ok(Some(name))
 }

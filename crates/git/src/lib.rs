@@ -19,11 +19,13 @@ mod index;
 mod lock;
 mod oid;
 mod ownership;
+mod place;
 mod plant;
 mod pool;
 mod registration;
 mod removal;
 mod repository;
+mod room;
 mod seal;
 mod standing;
 mod status;
@@ -39,13 +41,15 @@ pub use fetch::RemoteRef;
 pub use head::HeadState;
 pub use lock::RepositoryLock;
 pub use oid::Oid;
+pub use place::{FoundWorktree, PlaceLook};
 pub use plant::{PlantLimits, PlantRequest, PlantedFile, Planting};
 pub use pool::{IdlePlan, IdleUse, IdleWorktree, Prepared, free_bytes, idle_path};
 pub use removal::{
-    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, GivenBack, Presence, Pushed, Reaped,
-    RemovalError, RemovalOutcome, RemovalTarget, Remover, TrashEntry,
+    Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, FolderTarget, GivenBack, PlaceMove,
+    Presence, Pushed, Reaped, RemovalError, RemovalOutcome, RemovalTarget, Remover, TrashEntry, trash_name,
 };
 pub use repository::RepositoryInfo;
+pub use room::{MeasuredRoom, RoomLimits, measure_room};
 pub use seal::{
     GroundUse, LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored,
     Seal, SealError, SealLimits, SealRequest, SealedFile, SealedKind, SealedWorktree,

@@ -31,7 +31,7 @@ use crate::registration::{self, Occupant, Registration, settled};
 use crate::worktree::{BranchUse, CHECKOUT_WORKERS, SKIP_FILTERS, SKIP_SMUDGE, refuse_taken_path};
 use crate::{Git, GitError, Oid, WorktreeIdentity, WorktreePlan, failpoint, removal};
 use evidence::Evidence;
-pub(crate) use note::Note;
+pub(crate) use note::{Note, replace};
 pub(crate) use reuse::reuse;
 use settings::Settings;
 

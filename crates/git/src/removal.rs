@@ -25,6 +25,7 @@ mod commits;
 mod in_use;
 mod merged;
 mod purge;
+mod quarantine;
 mod reap;
 mod remove;
 mod restoration;
@@ -32,6 +33,7 @@ mod survey;
 mod target;
 mod unlink;
 
+pub use quarantine::{FolderTarget, PlaceMove};
 pub(crate) use remove::undo_creation;
 pub(crate) use restoration::undo_restoration;
 pub(crate) use survey::DISPOSABLE;
@@ -402,6 +404,12 @@ fn details(assessment: &Assessment) -> String {
 
 /// The name of the trash folder.
 const TRASH: &str = ".trash";
+
+/// How the entries of a worktree in the trash folder of its managed root begin, by which they are recognised.
+#[must_use]
+pub fn trash_name(path: &Path) -> String {
+    format!("{:016x}-", crate::lock::path_hash(path))
+}
 
 /// The folder in the managed root to which worktrees go before they are unlinked.
 fn trash_dir(managed_root: &Path) -> PathBuf {

@@ -3,9 +3,11 @@
 //! Placeholders are `$1`, `$2`, … in the order of their first appearance, because SQLite numbers them so.
 //! What one engine alone understands stands in a mark, `/*pg FOR UPDATE*/` or `/*sqlite …*/`.
 
-use crate::{agent, cleanup, creation, environment, event, message, node, pool, port_block, preparation};
 use crate::{
-    removed, repository, repository_settings, schema, seal, session, setup, task, upgrade, workflow,
+    agent, cleanup, creation, environment, event, message, node, pool, port_block, preparation, quarantine,
+};
+use crate::{
+    removed, repository, repository_settings, schema, seal, session, setup, storage, task, upgrade, workflow,
     workspace,
 };
 
@@ -46,13 +48,16 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Statement> {
         removed::STATEMENTS,
         port_block::STATEMENTS,
         preparation::STATEMENTS,
+        quarantine::STATEMENTS,
         repository::STATEMENTS,
         seal::STATEMENTS,
         repository_settings::STATEMENTS,
         schema::STATEMENTS,
         session::STATEMENTS,
         setup::STATEMENTS,
+        storage::STATEMENTS,
         task::STATEMENTS,
+        task::automation::STATEMENTS,
         task::family::STATEMENTS,
         task::list::STATEMENTS,
         task::sweep::STATEMENTS,

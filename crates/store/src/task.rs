@@ -1,5 +1,6 @@
 //! Tasks and the repositories they work on.
 
+pub(crate) mod automation;
 pub(crate) mod family;
 pub(crate) mod list;
 mod start;
@@ -16,6 +17,7 @@ use crate::statement::statements;
 use crate::value::{Value, params};
 use crate::{StoreError, Tx};
 
+pub use automation::finished_runs;
 pub use family::{
     borrowers_of, descendants_of, open_descendants_of, set_borrowed_environment, set_start_commit,
     start_commits_of,
@@ -32,7 +34,7 @@ const NOUN: &str = "task";
 macro_rules! columns {
     () => {
         "id, parent_id, borrowed_environment_id, workspace_id, workflow_id, workflow_step_id, title, description, \
-         state, error_message, position, agent_profile_id, start_requested, is_ephemeral, expires_at, archived_at, \
+         state, error_message, position, agent_profile_id, start_requested, is_ephemeral, automation, expires_at, archived_at, \
          deleted_at, trashed_at, created_at, updated_at"
     };
 }
@@ -40,7 +42,7 @@ macro_rules! columns {
 statements! {
     INSERT = concat!(
         "INSERT INTO tasks (", columns!(), ", step_entered_at) ",
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)"
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)"
     );
     INSERT_REPOSITORY =
         "INSERT INTO task_repositories (id, task_id, repository_id, base_branch, checkout_branch, position, created_at, \
@@ -100,6 +102,7 @@ pub fn insert(tx: &mut Tx<'_>, task: &Task, repositories: &[TaskRepository]) -> 
         task.agent_profile_id.as_ref().map_or("", |id| id.as_str()),
         task.start_requested,
         task.is_quick,
+        &task.automation,
         task.expires_at,
         task.archived_at,
         task.deleted_at,
@@ -314,6 +317,7 @@ fn read(fields: &mut Fields<'_>) -> Result<Task, StoreError> {
         agent_profile_id: fields.optional()?,
         start_requested: fields.flag()?,
         is_quick: fields.flag()?,
+        automation: fields.text()?,
         expires_at: fields.optional_instant()?,
         archived_at: fields.optional_instant()?,
         deleted_at: fields.optional_instant()?,

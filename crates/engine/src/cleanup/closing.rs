@@ -86,6 +86,8 @@ pub(crate) enum Scope {
     Workspace { id: WorkspaceId },
     /// A board; its tasks move to a column of another, and the open ones are closed when there is an action.
     Workflow { id: WorkflowId, to: (WorkflowId, StepId), action: Option<CloseAction> },
+    /// A finished run of an automation, which is archived.
+    AutomationRun { id: TaskId },
     /// The environment of a task that stays open.
     Environment { id: TaskId, start: ResetStart },
 }
@@ -126,6 +128,9 @@ impl Scope {
                 Ok(tasks.into_iter().map(member(action.trigger())).collect())
             }
             Self::Workflow { action: None, .. } => Ok(Vec::new()),
+            Self::AutomationRun { id } => {
+                Ok(vec![Member { task_id: id.clone(), trigger: CleanupTrigger::AutomationRetention }])
+            }
             Self::Environment { id, .. } => {
                 Ok(vec![Member { task_id: id.clone(), trigger: CleanupTrigger::EnvironmentReset }])
             }
@@ -135,7 +140,7 @@ impl Scope {
     /// Keeps tasks from joining until the transaction ends; fails when what holds them is gone.
     fn hold(&self, tx: &mut Tx<'_>) -> Result<(), EngineError> {
         let workspace_id = match self {
-            Self::Task { .. } | Self::Environment { .. } => return Ok(()),
+            Self::Task { .. } | Self::AutomationRun { .. } | Self::Environment { .. } => return Ok(()),
             Self::Workspace { id } => id.clone(),
             Self::Workflow { id, .. } => {
                 let found = store::workflow::find_workflow(tx, id)?;
@@ -150,7 +155,7 @@ impl Scope {
     /// Changes what holds the tasks, before they change in the same transaction.
     fn change(&self, tx: &mut Tx<'_>, engine: &Engine, now: Timestamp) -> Result<(), EngineError> {
         match self {
-            Self::Task { .. } => Ok(()),
+            Self::Task { .. } | Self::AutomationRun { .. } => Ok(()),
             Self::Workspace { id } => crate::workspace::mark_deleted(tx, id, engine.ids(), now),
             Self::Workflow { id, to, .. } => {
                 store::task::move_board(tx, id, (&to.0, &to.1), now)?;

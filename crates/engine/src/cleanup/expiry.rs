@@ -33,20 +33,28 @@ impl Engine {
         self.cleanup_job(job.id).await
     }
 
-    /// Purges what has reached its age: tasks in the trash, and seals that bring nothing back.
+    /// Purges what has reached its age: tasks in the trash, what is in quarantine, and seals that bring nothing
+    /// back.
     pub(crate) async fn purge_expired(&self) -> Result<(), EngineError> {
         let limit = self.now().plus_millis(-self.inner.options.retention_ms);
         let node = self.inner.options.node_id.clone();
         let read = self.inner.store.read(move |tx| {
             let tasks = store::task::trashed_before(tx, limit)?;
-            Ok::<_, EngineError>((tasks, store::seal::expired(tx, &node, limit)?))
+            let held = store::quarantine::held_before(tx, &node, limit)?.into_iter().map(|entry| entry.id);
+            Ok::<_, EngineError>((tasks, store::seal::expired(tx, &node, limit)?, held.collect::<Vec<_>>()))
         });
-        let (tasks, seals) = read.await?;
+        let (tasks, seals, held) = read.await?;
         for task_id in tasks {
             match self.purge_from_trash(task_id).await {
                 // Another server was first, or a person brought it back meanwhile.
                 Ok(_) | Err(EngineError::Barrier { .. } | EngineError::TaskClosed { .. }) => {}
                 Err(error) => return Err(error),
+            }
+        }
+        for id in held {
+            match self.purge_quarantined(id).await {
+                Ok(_) | Err(EngineError::Barrier { .. } | EngineError::Quarantine(_)) => {}
+                Err(error) => tracing::warn!(%error, "something stays in quarantine beyond its time"),
             }
         }
         for seals in seals.chunk_by(|one, other| one.task_id == other.task_id) {

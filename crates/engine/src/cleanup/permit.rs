@@ -1,14 +1,16 @@
 //! The permit to remove: only a claimed cleanup job, or the row of an idle worktree that is given back, can
 //! produce one, and only this module can make it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use freehold_domain::cleanup::{CleanupJob, CleanupState, ResourceSnapshot, SnapshotSeal};
+use freehold_domain::cleanup::{CleanupJob, CleanupState, CleanupTrigger, ResourceSnapshot, SnapshotSeal};
 use freehold_domain::id::CleanupJobId;
 use freehold_domain::pool::{IdleState, IdleWorktree};
 use freehold_domain::removed::RemovedDirectory;
+use freehold_domain::storage::QuarantineEntry;
 use freehold_git::{
-    GitError, GivenBack, IdlePlan, Prepared, Reaped, RemovalError, RemovalTarget, Remover, SealedWorktree,
+    FolderTarget, GitError, GivenBack, IdlePlan, Prepared, Reaped, RemovalError, RemovalOutcome,
+    RemovalTarget, Remover, SealedWorktree,
 };
 
 use crate::EngineError;
@@ -42,9 +44,25 @@ impl ClaimedJob {
         RemovalPermit { row: self.job.id.to_string(), target }
     }
 
+    /// The right to move what the job is about into quarantine.
+    pub(in crate::cleanup) fn quarantine_permit(&self, held_path: &str) -> QuarantinePermit {
+        QuarantinePermit { job_id: self.job.id.clone(), held_path: PathBuf::from(held_path) }
+    }
+
+    /// The right to remove a folder from the quarantine; none when the job does not empty it.
+    pub(in crate::cleanup) fn folder_permit(&self, target: FolderTarget) -> Option<FolderPermit> {
+        let empties = self.job.trigger == CleanupTrigger::QuarantinePurge;
+        empties.then(|| FolderPermit { job_id: self.job.id.clone(), target })
+    }
+
     /// The right to take one seal of the job's snapshot away; none when the job is not about seals.
     pub(in crate::cleanup) fn purge_permit(&self, seal: &SnapshotSeal) -> Option<PurgePermit> {
-        let is_listed = self.job.trigger.purges() && self.resources.seals.contains(seal);
+        let purges = self.job.trigger.purges() || self.job.trigger == CleanupTrigger::QuarantinePurge;
+        let is_own = || {
+            self.job.trigger == CleanupTrigger::QuarantinePurge
+                && QuarantineEntry::is_seal_of(&self.job.id, &seal.id)
+        };
+        let is_listed = purges && (self.resources.seals.contains(seal) || is_own());
         is_listed.then(|| PurgePermit { job_id: self.job.id.clone(), seal: seal.clone() })
     }
 }
@@ -118,6 +136,51 @@ impl RemovedRow {
         goes_on: &mut dyn FnMut() -> bool,
     ) -> Result<Reaped, GitError> {
         remover.reap(&super::reaper::entry_of(&self.0), goes_on)
+    }
+}
+
+/// The right to move something into quarantine, once.
+#[derive(Debug)]
+pub(in crate::cleanup) struct QuarantinePermit {
+    job_id: CleanupJobId,
+    held_path: PathBuf,
+}
+
+impl QuarantinePermit {
+    /// Moves a sealed worktree; blocking. Git looks again, under the repository lock, before and after the move.
+    pub(in crate::cleanup) fn redeem(
+        self,
+        remover: &Remover,
+        target: &RemovalTarget,
+        sealed: &SealedWorktree,
+    ) -> Result<(), RemovalError> {
+        tracing::info!(job_id = %self.job_id, path = %target.path.display(), "moving a worktree into quarantine");
+        remover.quarantine_worktree(target, sealed, &self.held_path)
+    }
+
+    /// Moves a folder that is no worktree; blocking.
+    pub(in crate::cleanup) fn redeem_folder(
+        self,
+        remover: &Remover,
+        target: &FolderTarget,
+    ) -> Result<(), RemovalError> {
+        tracing::info!(job_id = %self.job_id, path = %target.path.display(), "moving a folder into quarantine");
+        remover.quarantine_folder(target, &self.held_path)
+    }
+}
+
+/// The right to remove a folder from the quarantine, once.
+#[derive(Debug)]
+pub(in crate::cleanup) struct FolderPermit {
+    job_id: CleanupJobId,
+    target: FolderTarget,
+}
+
+impl FolderPermit {
+    /// Removes the folder, when it still is the one that was recorded; blocking.
+    pub(in crate::cleanup) fn redeem(self, remover: &Remover) -> Result<RemovalOutcome, RemovalError> {
+        tracing::info!(job_id = %self.job_id, path = %self.target.path.display(), "removing a folder from quarantine");
+        remover.remove_folder(&self.target)
     }
 }
 

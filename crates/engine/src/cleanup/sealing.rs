@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use freehold_domain::cleanup::{CleanupTrigger, SnapshotWorktree, Stake};
+use freehold_domain::cleanup::{CleanupTrigger, SnapshotSeal, SnapshotWorktree, Stake};
 use freehold_domain::id::{CleanupJobId, SealId};
 use freehold_domain::seal::{MAX_LEFT_OUT, SealLeftOut, WorkspaceSeal};
 use freehold_git::{Finding, LeftOut, LeftOutReason, Remover, SealError, SealRequest, SealedWorktree};
@@ -29,6 +29,8 @@ impl Engine {
         looked: &[Looked],
     ) -> Result<Result<Vec<Option<SealedWorktree>>, Vec<Stake>>, EngineError> {
         let has_failed = claimed.job().trigger == CleanupTrigger::FailedCreation;
+        // What is moved into quarantine is lost neither way.
+        let goes_along = claimed.job().trigger == CleanupTrigger::Quarantine;
         let mut all = Vec::new();
         let mut stakes: Vec<Stake> = Vec::new();
         for (number, looked) in looked.iter().enumerate() {
@@ -41,7 +43,7 @@ impl Engine {
                 Ok(sealed) => {
                     self.record_seal(claimed, &looked.worktree, &sealed).await?;
                     let unsealed = Finding::unsealed(&sealed);
-                    let unsealed = unsealed.filter(|finding| !looked.target.accepts(finding));
+                    let unsealed = unsealed.filter(|finding| !goes_along && !looked.target.accepts(finding));
                     stakes.extend(stakes_of(&looked.worktree.path, unsealed.into_iter().collect()));
                     all.push(Some(sealed));
                 }
@@ -114,7 +116,17 @@ impl Engine {
         claimed: &ClaimedJob,
         remover: Arc<Remover>,
     ) -> Result<Attempt, EngineError> {
-        for seal in &claimed.resources().seals {
+        self.purge_seals(claimed, &claimed.resources().seals, remover).await
+    }
+
+    /// Takes seals away that a claimed job listed, or took itself.
+    pub(super) async fn purge_seals(
+        &self,
+        claimed: &ClaimedJob,
+        seals: &[SnapshotSeal],
+        remover: Arc<Remover>,
+    ) -> Result<Attempt, EngineError> {
+        for seal in seals {
             let Some(permit) = claimed.purge_permit(seal) else { continue };
             if !Path::new(&seal.repository_path).exists() {
                 continue;

@@ -98,6 +98,9 @@ impl Engine {
         if job.trigger.purges() {
             return self.purge(claimed, remover).await;
         }
+        if job.trigger.concerns_quarantine() {
+            return self.attempt_quarantine(claimed, remover).await;
+        }
         if job.trigger != CleanupTrigger::FailedCreation {
             if !self.is_still_wanted(job).await? {
                 return Ok(Attempt::CalledOff);
@@ -152,7 +155,7 @@ impl Engine {
     }
 
     /// Puts back what an attempt that died had moved away before it was decided; tells whether there was any.
-    async fn put_back(&self, looked: &[Looked]) -> Result<bool, EngineError> {
+    pub(super) async fn put_back(&self, looked: &[Looked]) -> Result<bool, EngineError> {
         let mut is_back = false;
         for looked in looked.iter().filter(|looked| looked.is_missing) {
             let target = looked.target.clone();
@@ -171,7 +174,7 @@ impl Engine {
     }
 
     /// Removes one worktree; returns what is at stake when Git found something at the last look.
-    async fn remove(
+    pub(super) async fn remove(
         &self,
         claimed: &ClaimedJob,
         looked: &Looked,
@@ -206,7 +209,7 @@ impl Engine {
     }
 
     /// Success is what disk and registry say, not what a command returned.
-    async fn verify_removed(&self, worktree: &SnapshotWorktree) -> Result<(), EngineError> {
+    pub(super) async fn verify_removed(&self, worktree: &SnapshotWorktree) -> Result<(), EngineError> {
         let (repo, path) = (worktree.repository_path.clone(), worktree.path.clone());
         self.blocking("verifying a removal", move |git| {
             let path = Path::new(&path);
@@ -254,6 +257,9 @@ fn give_back_rows(
     }
     match job.trigger {
         CleanupTrigger::SealExpiry => return Ok(()),
+        CleanupTrigger::Quarantine | CleanupTrigger::QuarantinePurge => {
+            return super::quarantine::store_done(tx, job, resources, now);
+        }
         CleanupTrigger::TrashPurge => {
             let workspace_id = store::task::find(tx, &task_id)?.map(|task| task.workspace_id);
             store::task::delete_row(tx, &task_id)?;

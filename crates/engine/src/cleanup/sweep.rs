@@ -27,7 +27,7 @@ impl Engine {
         for (id, rule) in standing {
             self.close_by_itself(id, CloseAction::Archive, rule.seals).await;
         }
-        Ok(())
+        self.archive_older_runs().await
     }
 
     async fn close_by_itself(&self, id: TaskId, action: CloseAction, seals: bool) {

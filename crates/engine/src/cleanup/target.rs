@@ -202,6 +202,7 @@ impl Engine {
         let is_restored = worktree.origin.is_some() && has_failed;
         // Who made the branch of an inherited worktree is not recorded; it may be a person's own.
         let removes = job.trigger.removes_branches() && !is_inherited && !is_restored && worktree.branch_made;
+        let is_unowned = job.trigger == CleanupTrigger::Quarantine;
         let base = Some(&worktree.base_commit).filter(|commit| !commit.is_empty());
         let accepted = job.accepted.iter().filter(|stake| stake.worktree_path == worktree.path);
         Ok(RemovalTarget {
@@ -214,7 +215,7 @@ impl Engine {
                 device: origin.device,
                 inode: origin.inode,
             }),
-            managed_root: self.root_of(Path::new(&worktree.path), is_inherited),
+            managed_root: self.root_of(Path::new(&worktree.path), is_inherited || is_unowned),
             branch_policy: if removes { BranchPolicy::RemoveIfFoundElsewhere } else { BranchPolicy::Keep },
             never_exposed: has_failed && !is_restored,
             accepted: accepted.filter_map(finding_of).collect(),
@@ -313,7 +314,7 @@ fn kind_of(kind: FindingKind) -> StakeKind {
 }
 
 /// A stake that a person agreed to lose, as Git found it.
-fn finding_of(stake: &Stake) -> Option<Finding> {
+pub(super) fn finding_of(stake: &Stake) -> Option<Finding> {
     let (kind, _) = KINDS.into_iter().find(|(_, kind)| *kind == stake.kind)?;
     Some(Finding { kind, items: stake.items.clone(), total: stake.total, detail: stake.detail.clone() })
 }

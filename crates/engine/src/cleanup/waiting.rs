@@ -35,7 +35,7 @@ pub(crate) fn require_here(tx: &mut Tx<'_>, here: &NodeId, task_id: &TaskId) -> 
 }
 
 /// The name of a server's machine, or its id where the machine has none.
-pub(super) fn hostname_of(tx: &mut Tx<'_>, id: &NodeId) -> Result<String, StoreError> {
+pub(crate) fn hostname_of(tx: &mut Tx<'_>, id: &NodeId) -> Result<String, StoreError> {
     let hostname = store::node::find(tx, id)?.map(|node| node.hostname).filter(|name| !name.is_empty());
     Ok(hostname.unwrap_or_else(|| id.to_string()))
 }

@@ -48,6 +48,7 @@ impl Engine {
             seals: Vec::new(),
             worktrees: worktrees.map(|(number, planned)| snapshot_of_plan(planned, number < made)).collect(),
             kept_path: String::new(),
+            quarantine_id: None,
         };
         (job, snapshot)
     }

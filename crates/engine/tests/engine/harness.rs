@@ -143,6 +143,7 @@ pub(crate) async fn start_engine_at(
         agent_stop_grace_ms: 500,
         retention_ms: freehold_domain::seal::RETENTION_MS,
         idle_per_repository: 0,
+        automation_runs: freehold_domain::task::AUTOMATION_RUNS_KEPT,
     };
     change(&mut options);
     Engine::start(store, git, clock, Arc::new(RandomIds), options).await.unwrap()

@@ -74,6 +74,7 @@ impl Server {
             agent_stop_grace_ms: 500,
             retention_ms: freehold_domain::seal::RETENTION_MS,
             idle_per_repository: self.idle_per_repository,
+            automation_runs: 5,
         };
         let doom = Doom::new(at);
         let of_threads = Arc::clone(&doom);

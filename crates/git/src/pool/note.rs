@@ -40,7 +40,7 @@ impl Note {
 }
 
 /// Replaces a file as Git does: under its lock file, and whole or not at all.
-pub(super) fn replace(path: &Path, content: &[u8]) -> Result<(), GitError> {
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), GitError> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock = Path::new(&name);

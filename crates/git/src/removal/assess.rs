@@ -80,7 +80,7 @@ enum Place {
 }
 
 fn identify(target: &RemovalTarget, common_dir: &Path) -> Result<Place, GitError> {
-    if let Some(link) = target::link_on_the_way(target) {
+    if let Some(link) = target::link_on_the_way(&target.path, &target.managed_root) {
         return Ok(Place::Occupied(link));
     }
     let expected = target.expected.as_ref();

@@ -107,7 +107,7 @@ pub(crate) fn undo_creation(
 
 /// Refuses a worktree that is not as it was sealed, in its files or in what the registration says. Both are looked
 /// at at the same time.
-fn refuse_changed(
+pub(super) fn refuse_changed(
     git: &Git,
     sealed: &SealedWorktree,
     registration: &Registration,

@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::{Finding, FindingKind};
 use crate::GitError;
 
 /// Directories whose content a build, a package installation or a test run makes again.
@@ -45,6 +46,33 @@ pub(super) struct Survey {
     pub(super) bare_repositories: Vec<PathBuf>,
     /// Directories on another file system, relative to the top.
     pub(super) mounts: Vec<PathBuf>,
+}
+
+impl Survey {
+    /// What stands in the way of moving or removing a directory that is no worktree.
+    pub(super) fn into_findings(self, top: &Path) -> Vec<Finding> {
+        let is_repository = top.join(".git").symlink_metadata().is_ok();
+        let own = is_repository.then(|| PathBuf::from("."));
+        let repositories = own.into_iter().chain(self.repositories).chain(self.bare_repositories);
+        let shown = |paths: Vec<PathBuf>| -> Vec<String> {
+            let name = |path: &PathBuf| match path.to_string_lossy() {
+                top if top.is_empty() => ".".to_owned(),
+                inner => inner.into_owned(),
+            };
+            paths.iter().map(name).collect()
+        };
+        let (repositories, mounts) = (shown(repositories.collect()), shown(self.mounts));
+        let mut findings = Vec::new();
+        if !repositories.is_empty() {
+            let detail = "Repositories or worktrees are in it.";
+            findings.push(Finding::new(FindingKind::NestedRepository, repositories, detail));
+        }
+        if !mounts.is_empty() {
+            let detail = "Other file systems are mounted inside.";
+            findings.push(Finding::new(FindingKind::Unknown, mounts, detail));
+        }
+        findings
+    }
 }
 
 /// Looks into every directory below the top, also into disposable ones.

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use super::RemovalTarget;
+use super::{FolderTarget, RemovalTarget};
 use crate::registration::settled;
 use crate::{GitError, ListedWorktree};
 
@@ -14,15 +14,7 @@ pub(super) fn guard(
 ) -> Result<(), GitError> {
     let protected =
         |reason: &str| GitError::Protected { path: target.path.clone(), reason: reason.to_owned() };
-    let is_plain =
-        |path: &Path| path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-    if !is_plain(&target.path) || !target.path.is_absolute() {
-        return Err(protected("it is not a plain absolute path"));
-    }
-    let inside = target.path.strip_prefix(&target.managed_root);
-    if inside.map_or(true, |inside| inside.components().next().is_none()) {
-        return Err(protected("it does not lie inside the folder of the workspaces"));
-    }
+    guard_path(&target.path, &target.managed_root)?;
     let path = settled(&target.path);
     let is_around = |place: &Path| settled(place).starts_with(&path) || common_dir.starts_with(&path);
     let main_checkout = listed.iter().find(|listed| listed.registration.is_none());
@@ -32,10 +24,29 @@ pub(super) fn guard(
     Ok(())
 }
 
+/// Refuses a directory that is no worktree and that is never moved or removed: one outside the managed root.
+pub(super) fn guard_folder(target: &FolderTarget) -> Result<(), GitError> {
+    guard_path(&target.path, &target.managed_root)
+}
+
+fn guard_path(path: &Path, managed_root: &Path) -> Result<(), GitError> {
+    let protected = |reason: &str| GitError::Protected { path: path.to_owned(), reason: reason.to_owned() };
+    let is_plain =
+        |path: &Path| path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    if !is_plain(path) || !path.is_absolute() {
+        return Err(protected("it is not a plain absolute path"));
+    }
+    let inside = path.strip_prefix(managed_root);
+    if inside.map_or(true, |inside| inside.components().next().is_none()) {
+        return Err(protected("it does not lie inside the folder of the workspaces"));
+    }
+    Ok(())
+}
+
 /// The first link on the way from the managed root to the path: what lies behind it is somewhere else.
-pub(super) fn link_on_the_way(target: &RemovalTarget) -> Option<String> {
-    let inside = target.path.strip_prefix(&target.managed_root).ok()?;
-    let mut place = target.managed_root.clone();
+pub(super) fn link_on_the_way(path: &Path, managed_root: &Path) -> Option<String> {
+    let inside = path.strip_prefix(managed_root).ok()?;
+    let mut place = managed_root.to_owned();
     for part in inside.components() {
         place.push(part);
         if place.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {

@@ -39,7 +39,7 @@ pub(crate) fn begin() {
         (status = 401, body = ErrorBody),
     ))]
 pub(crate) async fn read_metrics(State(context): State<Context>) -> Result<Response, Problem> {
-    context.engine.measure().await?;
+    context.engine.update_gauges().await?;
     let text = RECORDER.as_ref().map(PrometheusHandle::render).unwrap_or_default();
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }

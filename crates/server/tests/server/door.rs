@@ -76,6 +76,7 @@ impl Door {
             agent_stop_grace_ms: 500,
             retention_ms: freehold_domain::seal::RETENTION_MS,
             idle_per_repository: 0,
+            automation_runs: 5,
         };
         let start = Engine::start(store.clone(), git, Arc::new(SystemClock), Arc::new(RandomIds), options);
         let engine = runtime.block_on(start).unwrap();

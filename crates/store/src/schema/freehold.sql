@@ -108,6 +108,8 @@ CREATE TABLE tasks (
     agent_profile_id TEXT NOT NULL DEFAULT '',
     start_requested INTEGER NOT NULL DEFAULT 0,
     is_ephemeral INTEGER NOT NULL DEFAULT 0,
+    -- The name of the automation that it is a run of.
+    automation TEXT NOT NULL DEFAULT '',
     expires_at TIMESTAMP,
     step_entered_at TIMESTAMP,
     -- The server that was asked to start it.
@@ -128,6 +130,8 @@ CREATE INDEX idx_tasks_trashed ON tasks (workspace_id, trashed_at, id) WHERE tra
 CREATE INDEX idx_tasks_parent ON tasks (parent_id) WHERE parent_id <> '';
 CREATE INDEX idx_tasks_borrowed ON tasks (borrowed_environment_id) WHERE borrowed_environment_id <> '';
 CREATE INDEX idx_tasks_expires ON tasks (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX idx_tasks_automation ON tasks (workflow_id, automation, created_at)
+    WHERE automation <> '' AND archived_at IS NULL AND deleted_at IS NULL;
 CREATE INDEX idx_tasks_start_requested ON tasks (created_at, id) WHERE start_requested = 1;
 
 CREATE TABLE task_repositories (
@@ -428,6 +432,44 @@ CREATE TABLE unowned_worktrees (
     created_at TIMESTAMP NOT NULL
 );
 CREATE INDEX idx_unowned_worktrees_worktree_id ON unowned_worktrees (worktree_id);
+
+-- How much room places on a server's disk take, as it was last measured.
+CREATE TABLE storage_measures (
+    node_id TEXT NOT NULL,
+    path TEXT NOT NULL,
+    size_bytes BIGINT NOT NULL DEFAULT 0,
+    file_count BIGINT NOT NULL DEFAULT 0,
+    is_complete INTEGER NOT NULL DEFAULT 1,
+    measured_at TIMESTAMP NOT NULL,
+    unowned_since TIMESTAMP,
+    PRIMARY KEY (node_id, path)
+);
+
+-- What a person put into quarantine. No foreign key: what is on disk outlives every other row.
+CREATE TABLE quarantine_entries (
+    id TEXT NOT NULL PRIMARY KEY,
+    node_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    original_path TEXT NOT NULL,
+    held_path TEXT NOT NULL,
+    restore_path TEXT NOT NULL DEFAULT '',
+    repository_id TEXT NOT NULL DEFAULT '',
+    repository_path TEXT NOT NULL DEFAULT '',
+    registration TEXT NOT NULL DEFAULT '',
+    device BIGINT NOT NULL,
+    inode BIGINT NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL DEFAULT '',
+    requested_by TEXT NOT NULL DEFAULT '',
+    size_bytes BIGINT NOT NULL DEFAULT 0,
+    job_id TEXT NOT NULL,
+    error_message TEXT NOT NULL DEFAULT '',
+    created_at TIMESTAMP NOT NULL,
+    held_at TIMESTAMP,
+    updated_at TIMESTAMP NOT NULL
+);
+CREATE INDEX idx_quarantine_entries_node ON quarantine_entries (node_id, state, held_at);
 
 -- What a person answered where an upgrade must not guess.
 CREATE TABLE upgrade_decisions (

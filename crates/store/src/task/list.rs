@@ -66,7 +66,7 @@ macro_rules! select {
             "CASE WHEN t.archived_at IS NULL AND t.deleted_at IS NULL ",
             "AND (p.archived_at IS NOT NULL OR p.deleted_at IS NOT NULL) THEN '' ELSE COALESCE(p.id, '') END AS parent_id, ",
             "t.borrowed_environment_id, t.workspace_id, t.workflow_id, t.workflow_step_id, t.title, '' AS description, t.state, ",
-            "t.error_message, t.position, t.agent_profile_id, t.start_requested, t.is_ephemeral, t.expires_at, t.archived_at, t.deleted_at, t.trashed_at, ",
+            "t.error_message, t.position, t.agent_profile_id, t.start_requested, t.is_ephemeral, t.automation, t.expires_at, t.archived_at, t.deleted_at, t.trashed_at, ",
             "t.created_at, t.updated_at, s.id, s.state, e.id, ",
             environment::status!(),
             " FROM tasks t ",

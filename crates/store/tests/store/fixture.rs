@@ -120,6 +120,7 @@ impl Fixture {
             agent_profile_id: Some(id("demo")),
             start_requested: false,
             is_quick: false,
+            automation: String::new(),
             expires_at: None,
             archived_at: None,
             deleted_at: None,
