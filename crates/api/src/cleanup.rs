@@ -13,9 +13,9 @@ pub struct CleanupJob {
     /// The request that made it; the jobs of one request share it.
     #[serde(default)]
     pub operation: String,
-    /// The task; it may be gone.
+    /// The task; it may be gone. For `quarantine` and `quarantine_purge`, the entry of the quarantine.
     pub task_id: String,
-    /// The task's title when the job was made.
+    /// The task's title when the job was made; the path of what goes into quarantine.
     pub task_title: String,
     /// `archive`, `delete`, `failed_creation`, `trash_purge` and others; `unknown` for a word of another program.
     pub trigger: String,

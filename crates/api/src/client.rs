@@ -1,6 +1,7 @@
 //! A typed client for the HTTP interface and the live connection; blocking.
 
 mod live;
+mod storage;
 
 use std::collections::BTreeMap;
 

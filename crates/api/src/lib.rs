@@ -11,6 +11,7 @@ pub mod live;
 pub mod preparation;
 pub mod repository;
 pub mod session;
+pub mod storage;
 pub mod task;
 pub mod trash;
 pub mod workspace;

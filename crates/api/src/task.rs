@@ -17,6 +17,9 @@ pub struct TaskCard {
     /// Whether it is a quick chat, which goes to the trash when it is closed.
     #[serde(default)]
     pub is_quick: bool,
+    /// The name of the automation that it is a run of; empty for every other task.
+    #[serde(default)]
+    pub automation: String,
     /// When a quick chat is closed by itself.
     pub expires_at: Option<String>,
     /// The workspace it belongs to.
@@ -193,6 +196,10 @@ pub struct NewTask {
     /// Makes it a quick chat, which goes to the trash after so many milliseconds.
     #[serde(default)]
     pub expires_in_ms: Option<i64>,
+    /// The name of the automation that it is a run of, in at most 100 characters. Of each automation the newest runs
+    /// on a board keep their workspaces; older finished ones are archived.
+    #[serde(default)]
+    pub automation: Option<String>,
     /// Whether to make the workspace and start a session at once.
     #[serde(default)]
     pub start: bool,

@@ -3,6 +3,7 @@
 mod cleanup;
 mod repo;
 mod session;
+mod storage;
 mod task;
 mod trash;
 mod upgrade;
@@ -18,6 +19,7 @@ pub(crate) use session::{DeleteSession, SendPrompt, SessionCommand, StartSession
 pub(crate) use task::{
     CloseTask, NewTask, ReopenTask, ResetTask, StartPoint, StartTask, TaskCommand, TaskDiff,
 };
+pub(crate) use storage::{Quarantine, StorageCommand};
 pub(crate) use trash::{SealedDiff, TrashCommand};
 pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
 pub(crate) use workspace::{DeleteBoard, DeleteWorkspace, SetColumn, WorkspaceCommand};
@@ -146,6 +148,9 @@ pub(crate) enum Command {
     /// Look into deleted tasks, bring them back, or let them go for good
     #[command(subcommand)]
     Trash(TrashCommand),
+    /// See what takes room, what nobody owns, and what is in quarantine
+    #[command(subcommand)]
+    Storage(StorageCommand),
     /// Make an older database Freehold's own, completely or not at all
     Upgrade(UpgradeOptions),
     /// Take over from another program

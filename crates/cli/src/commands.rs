@@ -11,6 +11,7 @@ pub(crate) mod openapi;
 pub(crate) mod repo;
 pub(crate) mod serve;
 pub(crate) mod session;
+pub(crate) mod storage;
 pub(crate) mod task;
 pub(crate) mod trash;
 pub(crate) mod upgrade;
@@ -37,6 +38,7 @@ pub(crate) fn run(arguments: Arguments, output: Output) -> Result<(), Failure> {
         Some(Command::Workspace(command)) => connected(&setup()?, |to| workspace::run(to, &command, output)),
         Some(Command::Cleanup(command)) => connected(&setup()?, |to| cleanup::run(to, &command, output)),
         Some(Command::Trash(command)) => connected(&setup()?, |to| trash::run(to, &command, output)),
+        Some(Command::Storage(command)) => connected(&setup()?, |to| storage::run(to, &command, output)),
         Some(Command::Demo(options)) => demo::run(&options, database_on_command_line(global), output),
         Some(Command::Upgrade(options)) => upgrade::run(&setup()?, &options, output),
         Some(Command::Import(command)) => import::run(&command, output),

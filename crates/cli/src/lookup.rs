@@ -64,6 +64,13 @@ pub(crate) fn trashed_task(client: &Client, text: &str) -> Result<String, Failur
     )
 }
 
+/// Finds the id of something in quarantine.
+pub(crate) fn quarantine_entry(client: &Client, text: &str) -> Result<String, Failure> {
+    let entries = client.quarantine()?;
+    let known = entries.into_iter().map(|entry| (entry.id, entry.original_path)).collect();
+    choose("entry of the quarantine", text, known)
+}
+
 /// Finds the id of a task in the trash, or else of any other.
 pub(crate) fn closed_task(client: &Client, text: &str) -> Result<String, Failure> {
     match trashed_task(client, text) {

@@ -6,6 +6,7 @@ mod lending;
 pub(crate) mod metrics;
 mod repository;
 mod session;
+mod storage;
 mod task;
 mod trash;
 mod workspace;
@@ -93,6 +94,12 @@ fn guarded() -> OpenApiRouter<Context> {
         .routes(routes!(session::stop_session))
         .routes(routes!(session::answer_permission))
         .routes(routes!(session::list_messages))
+        .routes(routes!(storage::read_storage))
+        .routes(routes!(storage::measure_storage))
+        .routes(routes!(storage::list_unowned))
+        .routes(routes!(storage::list_quarantine, storage::quarantine_place))
+        .routes(routes!(storage::read_quarantined, storage::purge_quarantined))
+        .routes(routes!(storage::restore_quarantined))
         .routes(routes!(cleanup::list_jobs))
         .routes(routes!(cleanup::read_job))
         .routes(routes!(cleanup::decide_job))

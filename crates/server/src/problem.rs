@@ -10,6 +10,7 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use freehold_api::error::ErrorBody;
+use freehold_engine::storage::StorageRefusal;
 use freehold_engine::{EngineError, ErrorKind};
 use futures_util::FutureExt as _;
 
@@ -124,6 +125,9 @@ impl<E: Into<EngineError>> From<E> for Problem {
         answer.body.offer = error.offer().map(crate::wire::offer);
         match error {
             EngineError::AtStake { stakes, .. } => {
+                answer.body.stakes = stakes.into_iter().map(crate::wire::stake).collect();
+            }
+            EngineError::Quarantine(StorageRefusal::AtStake { stakes, .. }) => {
                 answer.body.stakes = stakes.into_iter().map(crate::wire::stake).collect();
             }
             EngineError::Borrowed { borrowers, .. } => {

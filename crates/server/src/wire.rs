@@ -1,10 +1,11 @@
 //! From the domain's shapes to the wire's.
 
 pub(crate) mod preparation;
+pub(crate) mod storage;
 
 use freehold_api as api;
 use freehold_domain::agent::AgentProfile;
-use freehold_domain::cleanup::{CleanupJob, Stake};
+use freehold_domain::cleanup::{CleanupJob, CleanupTrigger, ResourceSnapshot, Stake};
 use freehold_domain::environment::{EnvironmentRepo, WorkspaceKind};
 use freehold_domain::event::{Event, EventBody, MessageBody};
 use freehold_domain::message::Message;
@@ -89,6 +90,7 @@ pub(crate) fn task_card(summary: TaskSummary) -> api::task::TaskCard {
         id: task.id.into(),
         parent_id: task.parent_id.map(Into::into),
         is_quick: task.is_quick,
+        automation: task.automation,
         expires_at: task.expires_at.map(Into::into),
         workspace_id: task.workspace_id.into(),
         workflow_id: task.workflow_id.into(),
@@ -257,7 +259,11 @@ fn body_of(message: MessageBody) -> api::session::Message {
 pub(crate) fn cleanup_job(job: CleanupJob) -> api::cleanup::CleanupJob {
     let resources = job.resources();
     let worktrees = resources.map_or(&[][..], |resources| &resources.worktrees);
-    let scratch = resources.filter(|it| it.executor_type == WorkspaceKind::Scratch.as_str());
+    let is_folder = |it: &&ResourceSnapshot| {
+        let is_quarantined = it.quarantine_id.is_some() && it.worktrees.is_empty();
+        is_quarantined || it.executor_type == WorkspaceKind::Scratch.as_str()
+    };
+    let scratch = resources.filter(is_folder);
     let scratch = scratch.map(|resources| resources.workspace_path.clone());
     let worktree_paths = worktrees.iter().map(|worktree| worktree.path.clone()).chain(scratch).collect();
     let kept_path = resources.map(|resources| resources.kept_path.clone()).unwrap_or_default();
@@ -275,6 +281,7 @@ pub(crate) fn cleanup_job(job: CleanupJob) -> api::cleanup::CleanupJob {
         next_attempt_at: job.next_attempt_at.map(Into::into),
         last_error: job.last_error,
         discard_phrase: (!job.stakes.is_empty()
+            && job.trigger != CleanupTrigger::Quarantine
             && job.stakes.iter().all(|stake| stake.kind.is_discardable()))
         .then(|| discard_phrase(&job.stakes)),
         stakes: job.stakes.into_iter().map(stake).collect(),

@@ -25,7 +25,14 @@ export function staleKeys(event: LiveEvent["event"]): Key[] {
     case "setup_output":
       return [keys.task(event.task_id)];
     case "cleanup_job_changed":
-      return [keys.cleanupJobs, keys.tasks, keys.trash, keys.seals(event.task_id), keys.task(event.task_id)];
+      return [
+        keys.cleanupJobs,
+        keys.storage,
+        keys.tasks,
+        keys.trash,
+        keys.seals(event.task_id),
+        keys.task(event.task_id),
+      ];
     case "message_added":
     case "message_appended":
     case "message_replaced":

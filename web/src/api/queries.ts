@@ -26,6 +26,9 @@ export const keys = {
   trash: ["trash"] as const,
   closeReport: (id: string, action: string) => ["task", id, "close-report", action] as const,
   cleanupJobs: ["cleanup-jobs"] as const,
+  storage: ["storage"] as const,
+  unowned: ["storage", "unowned"] as const,
+  quarantine: ["storage", "quarantine"] as const,
   server: ["server"] as const,
 };
 
@@ -131,6 +134,25 @@ export const closeReportQuery = (id: string, action: "archive" | "delete") =>
 export const cleanupJobsQuery = queryOptions({
   queryKey: keys.cleanupJobs,
   queryFn: ({ signal }) => unwrap(api.GET("/api/v1/cleanup-jobs", { signal })),
+});
+
+/** While sizes are being measured they are read again and again. */
+const MEASURING_MS = 2_000;
+
+export const storageQuery = queryOptions({
+  queryKey: keys.storage,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/storage", { signal })),
+  refetchInterval: (query) => (query.state.data?.is_measuring ? MEASURING_MS : false),
+});
+
+export const unownedQuery = queryOptions({
+  queryKey: keys.unowned,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/storage/unowned", { signal })),
+});
+
+export const quarantineQuery = queryOptions({
+  queryKey: keys.quarantine,
+  queryFn: ({ signal }) => unwrap(api.GET("/api/v1/storage/quarantine", { signal })),
 });
 
 /** Reads all pages; a board shows every task, and a page holds two hundred. */

@@ -52,7 +52,7 @@ const trash = createRoute({
 const storage = createRoute({
   getParentRoute: () => root,
   path: "/storage",
-  component: lazyRouteComponent(() => import("~/features/cleanup/storage-screen"), "StorageScreen"),
+  component: lazyRouteComponent(() => import("~/features/storage/storage-screen"), "StorageScreen"),
 });
 
 const settings = createRoute({

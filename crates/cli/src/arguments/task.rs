@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
     /// Create a task and let an agent begin
+    #[command(visible_alias = "create")]
     New(Box<NewTask>),
     /// List tasks
     List(ListTasks),
@@ -117,6 +118,9 @@ pub(crate) struct NewTask {
     /// How long a quick chat lives, such as 30m, 2h or 7d
     #[arg(long, value_name = "TIME", requires = "quick", default_value = "24h", value_parser = crate::duration::parse)]
     pub(crate) expires: i64,
+    /// Make it a run of this automation; the newest runs keep their workspaces, older finished ones are archived
+    #[arg(long, value_name = "NAME", conflicts_with = "quick")]
+    pub(crate) automation: Option<String>,
     /// Only store the task
     #[arg(long, conflicts_with = "wait")]
     pub(crate) no_start: bool,

@@ -96,7 +96,7 @@ pub(crate) fn wait_and_show_all(
     }
 }
 
-fn at_rest(connection: &Connection, mut job: CleanupJob) -> Result<CleanupJob, Failure> {
+pub(crate) fn at_rest(connection: &Connection, mut job: CleanupJob) -> Result<CleanupJob, Failure> {
     while matches!(job.state.as_str(), "prepared" | "pending" | "running") {
         std::thread::sleep(LOOK_PAUSE);
         job = connection.client.cleanup_job(&job.id)?;
@@ -105,7 +105,7 @@ fn at_rest(connection: &Connection, mut job: CleanupJob) -> Result<CleanupJob, F
 }
 
 fn given_back(job: &CleanupJob) -> String {
-    if job.trigger == "trash_purge" {
+    if matches!(job.trigger.as_str(), "trash_purge" | "quarantine_purge") {
         return format!("Done: {} is gone for good.", job.task_title);
     }
     if !job.kept_path.is_empty() {
@@ -117,7 +117,7 @@ fn given_back(job: &CleanupJob) -> String {
     let given_back = format!("Done: {} was given back.", job.worktree_paths.join(", "));
     let id = short(&job.task_id);
     match job.trigger.as_str() {
-        "archive" => format!("{given_back}\nUndo: freehold task unarchive {id}"),
+        "archive" | "automation_retention" => format!("{given_back}\nUndo: freehold task unarchive {id}"),
         "delete" => format!("{given_back}\nUndo: freehold trash restore {id}"),
         _ => given_back,
     }

@@ -75,6 +75,7 @@ fn request(client: &Client, arguments: &arguments::NewTask) -> Result<NewTask, F
         agent_profile_id: agent.map(|agent| agent.id),
         borrow_from: parent.clone().filter(|_| arguments.borrow),
         parent_id: parent,
+        automation: arguments.automation.clone(),
         expires_in_ms: arguments.quick.then_some(arguments.expires),
         start: !arguments.no_start,
         ..NewTask::default()

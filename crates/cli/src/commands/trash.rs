@@ -138,12 +138,12 @@ fn seal_line(seal: &Seal) -> String {
     )
 }
 
-fn day(instant: &str) -> String {
+pub(crate) fn day(instant: &str) -> String {
     instant.get(..10).unwrap_or(instant).to_owned()
 }
 
 /// A number of bytes as people read it.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];
     let (mut value, mut unit) = (bytes, 0);
     while value >= 10 * 1_024 && unit + 1 < UNITS.len() {

@@ -3,6 +3,7 @@
 //! The server is this test binary, run again as a child that aborts at a failpoint.
 
 mod lent;
+mod quarantined;
 
 use std::process::Command;
 
@@ -105,6 +106,7 @@ async fn child() {
             close(&engine, &only_task(&engine).await, CloseAction::Archive).await;
             tokio::time::sleep(std::time::Duration::from_secs(60)).await;
         }
+        scene @ ("quarantine" | "take back" | "purge") => quarantined::play(&engine, scene).await,
         scene @ ("hand over" | "transfer" | "reset") => lent::play(&engine, scene).await,
         scene => panic!("{scene}"),
     }

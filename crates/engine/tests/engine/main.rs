@@ -27,6 +27,7 @@ mod reset;
 mod session;
 mod spy;
 mod starts;
+mod storage;
 mod sweep;
 mod two_servers;
 mod worker;

@@ -71,6 +71,7 @@ pub(crate) async fn create_task(
         workspace_id: request.workspace_id.map(WorkspaceId::new).transpose()?,
         parent_id: request.parent_id.map(TaskId::new).transpose()?,
         borrow_from: request.borrow_from.map(TaskId::new).transpose()?,
+        automation: request.automation,
         expires_in_ms: request.expires_in_ms,
         start: request.start,
     };

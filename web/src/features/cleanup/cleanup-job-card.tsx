@@ -95,8 +95,9 @@ function whatIsKept(job: CleanupJob): "named" | "foreign" | "all" {
 }
 
 /** What calling the job off keeps; nothing when it cannot be called off. */
-function whatKeepingKeeps(job: CleanupJob): "task" | "seals" | null {
+function whatKeepingKeeps(job: CleanupJob): "task" | "seals" | "place" | null {
   if (job.is_foreign) return "task";
+  if (job.trigger === "quarantine" || job.trigger === "quarantine_purge") return "place";
   // The traces of a failed start belong to nobody: they can be moved away, and then looked at again.
   if (job.trigger === "failed_creation") return null;
   return PURGES.includes(job.trigger) ? "seals" : "task";

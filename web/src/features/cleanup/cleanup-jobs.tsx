@@ -4,15 +4,14 @@ import { useTranslation } from "react-i18next";
 import { cleanupJobsQuery } from "~/api/queries";
 import type { CleanupJob } from "~/api/types";
 import { EmptyState, ErrorNotice, Loading } from "~/ui/feedback";
-import { Screen } from "~/ui/screen";
 import { CleanupJobCard, waitsForPerson } from "./cleanup-job-card";
 
 /** All cleanup jobs; those that wait for a person come first. */
-export function StorageScreen() {
+export function CleanupJobs() {
   const { t } = useTranslation();
   const jobs = useQuery(cleanupJobsQuery);
   return (
-    <Screen title={t("cleanup:screen.title")} lead={t("cleanup:screen.lead")}>
+    <>
       {jobs.error && <ErrorNotice error={jobs.error} onRetry={() => void jobs.refetch()} />}
       {jobs.isPending && <Loading />}
       {jobs.data?.length === 0 && (
@@ -25,7 +24,7 @@ export function StorageScreen() {
           <CleanupJobCard key={job.id} job={job} titled />
         ))}
       </div>
-    </Screen>
+    </>
   );
 }
 
