@@ -135,6 +135,7 @@ function route(world, method, [noun, id, verb, extra], body, query) {
       ];
   }
   if (noun === "trash") return routeTrash(world, method, id);
+  if (noun === "storage") return routeStorage(world, id);
   if (noun === "seals") {
     return [200, { path: query.get("path"), old_path: null, patch: PATCH, binary: false, too_large: false }];
   }
@@ -202,6 +203,31 @@ function routeTrash(world, method, id) {
   if (!detail) return null;
   if (method === "GET") return [200, world.trash().find(({ task }) => task.id === id)];
   return [202, world.purge(detail)];
+}
+
+function routeStorage(world, part) {
+  if (part === "unowned" || part === "quarantine") return [200, []];
+  const none = {
+    count: 0,
+    unmeasured: 0,
+    size_bytes: 0,
+    file_count: 0,
+    at_least: false,
+    measured_at: null,
+  };
+  const repositories = world.repositories.map(({ id, name, local_path }) => ({
+    id,
+    name,
+    path: local_path ?? "",
+    worktrees: none,
+    seal_bytes: 0,
+    seal_count: 0,
+  }));
+  const room = { idle: none, quarantine: none, unowned: none };
+  return [
+    200,
+    { root: "/w", free_bytes: 40_000_000_000, is_measuring: false, tasks: [], repositories, ...room },
+  ];
 }
 
 function sealedFiles(detail) {

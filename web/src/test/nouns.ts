@@ -3,12 +3,17 @@ import type {
   CloseReport,
   LiveEvent,
   Message,
+  QuarantineEntry,
+  Room,
   Seal,
   SealedChanges,
   Session,
+  Storage,
   TaskCard,
   TaskDetail,
+  TaskStorage,
   TrashedTask,
+  UnownedPlace,
 } from "~/api/types";
 
 const THEN = "2026-11-30T10:00:00.000000Z";
@@ -144,4 +149,102 @@ export function aMessage(ordinal: number, content: string, part: MessagePart = {
 
 export function anEvent(seq: number, event: LiveEvent["event"]): LiveEvent {
   return { seq, at: THEN, event };
+}
+
+export function aRoom(part: Partial<Room> = {}): Room {
+  return {
+    count: 1,
+    unmeasured: 0,
+    size_bytes: 2_000_000,
+    file_count: 12,
+    at_least: false,
+    measured_at: THEN,
+    ...part,
+  };
+}
+
+export function aTaskStorage(part: Partial<TaskStorage> = {}): TaskStorage {
+  return {
+    task_id: "task-1",
+    title: "Fix the parser",
+    state: "open",
+    workspace_path: "/w/task-1/orchard",
+    hostname: "",
+    is_persons: false,
+    workspace: aRoom(),
+    worktrees: [{ repository_id: "repository-1", path: "/w/task-1/orchard", size_bytes: 2_000_000 }],
+    seal_bytes: 1_234_567,
+    seal_count: 1,
+    script_runs: 2,
+    script_output: 4_000,
+    ...part,
+  };
+}
+
+export function aStorage(part: Partial<Storage> = {}): Storage {
+  const nothing = aRoom({ count: 0, size_bytes: 0, measured_at: null });
+  return {
+    root: "/w",
+    free_bytes: 40_000_000_000,
+    is_measuring: false,
+    tasks: [aTaskStorage()],
+    repositories: [
+      {
+        id: "repository-1",
+        name: "orchard",
+        path: "/code/orchard",
+        worktrees: aRoom(),
+        seal_bytes: 1_234_567,
+        seal_count: 1,
+      },
+    ],
+    idle: nothing,
+    quarantine: nothing,
+    unowned: nothing,
+    ...part,
+  };
+}
+
+export function anUnownedPlace(part: Partial<UnownedPlace> = {}): UnownedPlace {
+  return {
+    path: "/w/lost/orchard",
+    kind: "worktree",
+    reason: "not_recorded",
+    detail: "",
+    is_owner_unknown: true,
+    task_id: null,
+    repository_id: null,
+    repository_path: "/code/orchard",
+    branch: "stray/lost",
+    since: THEN,
+    size_bytes: 3_000_000,
+    at_least: false,
+    measured_at: THEN,
+    refusal: "",
+    ...part,
+  };
+}
+
+export function aQuarantineEntry(part: Partial<QuarantineEntry> = {}): QuarantineEntry {
+  return {
+    id: "entry-1",
+    state: "held",
+    kind: "worktree",
+    original_path: "/w/lost/orchard",
+    held_path: "/w/.quarantine/entry-1/orchard",
+    restore_path: "",
+    hostname: "",
+    repository_id: null,
+    repository_path: "/code/orchard",
+    reason: "given_back",
+    detail: "",
+    requested_by: "ada",
+    size_bytes: 3_000_000,
+    job_id: "job-1",
+    error_message: "",
+    created_at: THEN,
+    held_at: THEN,
+    expires_at: "2126-12-30T10:00:00.000000Z",
+    ...part,
+  };
 }

@@ -16,6 +16,8 @@ const COMMANDS: &[&str] = &[
     "session send",
     "agent add",
     "cleanup",
+    "storage",
+    "storage quarantine",
     "demo",
     "doctor",
     "upgrade",

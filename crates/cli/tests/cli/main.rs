@@ -15,5 +15,6 @@ mod scene;
 mod server;
 mod sessions;
 mod starts;
+mod storage;
 mod tasks;
 mod upgrade;
