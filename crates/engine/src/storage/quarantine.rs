@@ -270,6 +270,9 @@ impl Engine {
     async fn take_back(&self, id: QuarantineId, to: Option<String>) -> Result<QuarantineView, EngineError> {
         let view = self.quarantine_entry(id.clone()).await?;
         require_here(&view)?;
+        if view.entry.state != QuarantineState::Held {
+            return Err(StorageRefusal::NotHeld { id, state: view.entry.state }.into());
+        }
         let to = to.unwrap_or_else(|| view.entry.original_path.clone());
         self.require_free(&to).await?;
         let now = self.now();

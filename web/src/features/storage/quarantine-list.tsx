@@ -42,9 +42,7 @@ function EntryCard({ entry }: { entry: QuarantineEntry }) {
           <PackageOpen size={15} className="shrink-0 text-muted" aria-hidden />
           {entry.original_path}
         </h3>
-        <span className="text-muted">
-          {t(`storage:state.${entry.state}`, { defaultValue: entry.state })}
-        </span>
+        <span className="text-muted">{t(`storage:state.${entry.state}`, { defaultValue: entry.state })}</span>
         {entry.size_bytes > 0 && <span className="ml-auto">{size(entry.size_bytes)}</span>}
       </header>
       <p>{t(`storage:reason.${entry.reason}`, { defaultValue: entry.reason })}</p>

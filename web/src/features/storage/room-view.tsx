@@ -122,7 +122,9 @@ function TaskLine({ task }: { task: TaskStorage }) {
       <p className="flex flex-wrap gap-x-3 text-muted [overflow-wrap:anywhere]">
         {task.seal_count > 0 && <span>{t("storage:room.sealed", { size: size(task.seal_bytes) })}</span>}
         {task.script_runs > 0 && (
-          <span>{t("storage:task.scripts", { count: task.script_runs, size: size(task.script_output) })}</span>
+          <span>
+            {t("storage:task.scripts", { count: task.script_runs, size: size(task.script_output) })}
+          </span>
         )}
         {task.hostname !== "" && <span>{t("storage:task.elsewhere", { hostname: task.hostname })}</span>}
         {measured_at && (

@@ -1,7 +1,7 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, describe, expect, test } from "vitest";
-import { aQuarantineEntry, aStorage, anUnownedPlace, aTaskStorage } from "~/test/nouns";
+import { anUnownedPlace, aQuarantineEntry, aStorage, aTaskStorage } from "~/test/nouns";
 import { draw, expectAccessible, Refusal, serve } from "~/test/page";
 import { SURFACES, showOn } from "~/test/surface";
 import { StorageScreen } from "./storage-screen";
