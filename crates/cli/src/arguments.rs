@@ -16,10 +16,10 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use cleanup::CleanupCommand;
 pub(crate) use repo::{SetRepository, TrustRepository};
 pub(crate) use session::{DeleteSession, SendPrompt, SessionCommand, StartSession};
+pub(crate) use storage::{Quarantine, StorageCommand};
 pub(crate) use task::{
     CloseTask, NewTask, ReopenTask, ResetTask, StartPoint, StartTask, TaskCommand, TaskDiff,
 };
-pub(crate) use storage::{Quarantine, StorageCommand};
 pub(crate) use trash::{SealedDiff, TrashCommand};
 pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
 pub(crate) use workspace::{DeleteBoard, DeleteWorkspace, SetColumn, WorkspaceCommand};

@@ -152,8 +152,7 @@ fn task_row(task: &TaskStorage) -> Vec<String> {
         TaskStorage { is_persons: true, .. } => "yours".to_owned(),
         _ => room(&task.workspace),
     };
-    let on_disk =
-        if task.hostname.is_empty() { on_disk } else { format!("{on_disk} on {}", task.hostname) };
+    let on_disk = if task.hostname.is_empty() { on_disk } else { format!("{on_disk} on {}", task.hostname) };
     vec![
         short(&task.task_id).to_owned(),
         task.state.clone(),
@@ -188,7 +187,8 @@ fn unowned(places: &[UnownedPlace]) -> String {
     };
     let rows: Vec<Vec<String>> = places.iter().map(row).collect();
     let is_empty = rows.is_empty();
-    let listed = table(&["path", "kind", "size", "since", "reason"], rows, "Everything on disk has an owner.");
+    let listed =
+        table(&["path", "kind", "size", "since", "reason"], rows, "Everything on disk has an owner.");
     if is_empty {
         return listed;
     }

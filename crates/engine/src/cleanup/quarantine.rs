@@ -70,6 +70,7 @@ impl Engine {
     ) -> Result<Attempt, EngineError> {
         let moved = move_of(entry, &entry.original_path, &entry.held_path);
         if self.blocking("looking into the quarantine", move |git| git.finish_move(&moved)).await? {
+            self.tidy_around(&entry.original_path);
             return Ok(Attempt::Done);
         }
         let is_gone = Path::new(&entry.original_path).symlink_metadata().is_err();
@@ -117,18 +118,12 @@ impl Engine {
             Err(stakes) => return Ok(Attempt::AtStake(stakes)),
         };
         crate::failpoint!("engine.quarantine.sealed");
-        for (looked, sealed) in looked.iter().zip(sealed) {
-            let Some(sealed) = sealed else { continue };
-            let permit = claimed.quarantine_permit(&entry.held_path);
-            let target = looked.target.clone();
-            let moving =
-                move |_: &_| outcome_of(&target.path.clone(), permit.redeem(&remover, &target, &sealed));
-            if let Some(stakes) = self.blocking("moving into quarantine", moving).await? {
-                return Ok(Attempt::AtStake(stakes));
-            }
-            return Ok(Attempt::Done);
-        }
-        self.call_quarantine_off(entry).await
+        let only = looked.into_iter().zip(sealed).next();
+        let Some((looked, Some(sealed))) = only else { return self.call_quarantine_off(entry).await };
+        let (permit, target) = (claimed.quarantine_permit(&entry.held_path), looked.target);
+        let moving = move |_: &_| outcome_of(&target.path, permit.redeem(&remover, &target, &sealed));
+        let stakes = self.blocking("moving into quarantine", moving).await?;
+        Ok(stakes.map_or(Attempt::Done, Attempt::AtStake))
     }
 
     async fn move_folder(
@@ -139,7 +134,7 @@ impl Engine {
     ) -> Result<Attempt, EngineError> {
         let target = self.folder_target(entry, &entry.original_path, &claimed.job().accepted);
         let permit = claimed.quarantine_permit(&entry.held_path);
-        let moving = move |_: &_| outcome_of(&target.path.clone(), permit.redeem_folder(&remover, &target));
+        let moving = move |_: &_| outcome_of(&target.path, permit.redeem_folder(&remover, &target));
         let stakes = self.blocking("moving into quarantine", moving).await?;
         Ok(stakes.map_or(Attempt::Done, Attempt::AtStake))
     }

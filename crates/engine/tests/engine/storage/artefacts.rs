@@ -21,7 +21,9 @@ fn the_output_of_scripts_is_told_stays_with_a_closed_task_and_goes_when_it_is_pu
         let id = engine.create_task(new_task(&repository, "scripted", "Improve it")).await.unwrap();
         wait_until_idle(&engine, &id).await;
         let is_over = |view: &freehold_engine::task::TaskView| {
-            view.environment.as_ref().is_some_and(|it| it.setups.iter().any(|run| run.state.as_str() == "succeeded"))
+            view.environment
+                .as_ref()
+                .is_some_and(|it| it.setups.iter().any(|run| run.state.as_str() == "succeeded"))
         };
         wait_for_task(&engine, &id, "a set-up", is_over).await;
         let told = async || {

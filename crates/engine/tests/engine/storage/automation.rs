@@ -14,8 +14,8 @@ use freehold_git::Git;
 use freehold_testkit::clock::ManualClock;
 
 use crate::harness::{
-    World, add_repository, new_task, on_both_engines, start_engine_at, start_engine_with, wait_for_job, wait_for_session,
-    wait_until_idle, whole, worktree_of,
+    World, add_repository, new_task, on_both_engines, start_engine_at, start_engine_with, wait_for_job,
+    wait_for_session, wait_until_idle, whole, worktree_of,
 };
 
 /// A run whose agent has ended its turn and was stopped.
@@ -79,7 +79,8 @@ fn a_run_with_a_live_session_stays_open_until_its_agent_was_idle_for_long_howeve
         let change = |options: &mut freehold_engine::EngineOptions| options.automation_runs = 0;
         let engine = start_engine_at(&world.home, &world.url, git, clock.clone(), change).await;
         let repository = add_repository(&engine, world).await;
-        let run = NewTask { automation: Some("nightly".into()), ..new_task(&repository, "live", "Improve it") };
+        let run =
+            NewTask { automation: Some("nightly".into()), ..new_task(&repository, "live", "Improve it") };
         let live = engine.create_task(run.clone()).await.unwrap();
         wait_until_idle(&engine, &live).await;
         let finished = finished_run(&engine, run).await;
