@@ -6,7 +6,7 @@ use crate::rust_source::{RustSource, line_of, words};
 use crate::tree::{SourceFile, Tree};
 
 /// The types that stand for the right to remove.
-const CAPABILITIES: [&str; 3] = ["Remover", "RemovalPermit", "PurgePermit"];
+const CAPABILITIES: [&str; 5] = ["Remover", "RemovalPermit", "PurgePermit", "QuarantinePermit", "FolderPermit"];
 
 /// What the paths of files begin with that may name them.
 const ALLOWED: [&str; 8] = [
