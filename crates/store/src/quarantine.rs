@@ -38,7 +38,6 @@ statements! {
     SET_STATE =
         "UPDATE quarantine_entries SET state = $1, restore_path = $2, error_message = $3, held_at = $4, updated_at = $5 \
          WHERE id = $6";
-    SET_SIZE = "UPDATE quarantine_entries SET size_bytes = $1 WHERE id = $2";
     DELETE = "DELETE FROM quarantine_entries WHERE id = $1";
 }
 
@@ -116,12 +115,6 @@ pub fn enter(
     let Some(entry) = find(tx, id)? else { return Ok(()) };
     let held_at = if state == QuarantineState::Held { entry.held_at.or(Some(now)) } else { entry.held_at };
     set_state(tx, &QuarantineEntry { state, held_at, error_message: String::new(), ..entry }, now)
-}
-
-/// Remembers how much room an entry takes.
-pub fn set_size(tx: &mut Tx<'_>, id: &QuarantineId, size_bytes: u64) -> Result<(), StoreError> {
-    let size = i64::try_from(size_bytes).unwrap_or(i64::MAX);
-    tx.execute(&SET_SIZE, params![size, id.as_str()]).map(drop)
 }
 
 /// Deletes an entry; false when it was gone.

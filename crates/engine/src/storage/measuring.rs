@@ -120,12 +120,12 @@ impl Engine {
                 break;
             }
             let since = known.get(&path).and_then(|last| last.unowned_since);
-            self.measure(path, target, since).await?;
+            self.measure_place(path, target, since).await?;
         }
         Ok(())
     }
 
-    async fn measure(
+    async fn measure_place(
         &self,
         path: String,
         target: Target,
