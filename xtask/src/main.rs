@@ -16,6 +16,7 @@ usage: cargo run -p xtask -- <command>
   codegen [--check]       writes docs/openapi.json from the binary; with --check only compares
   bench [--help]          measures a release build and writes docs/benchmarks.md
   bench upgrade [--help]  measures the upgrade of a large legacy database
+  bench worktrees         measures giving back, the pool, seals and restorations beside Git's own commands
 
 The binary is the one named by FREEHOLD_BIN, or else is built.";
 
