@@ -12,9 +12,9 @@ pub(crate) fn around(path: &Path) -> Option<PathBuf> {
     within(path, named)
 }
 
-fn within(path: &Path, folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+fn within(path: &Path, mut folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let resolved = resolve(path);
-    folders.into_iter().find(|folder| folder.parent().is_some() && resolved.starts_with(resolve(folder)))
+    folders.find(|folder| folder.parent().is_some() && resolved.starts_with(resolve(folder)))
 }
 
 /// The path with every link on it resolved, as far as it exists.

@@ -150,11 +150,13 @@ pub(crate) async fn stalled(pid: u32) {
     let written =
         || std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap().lines().nth(1).map(str::to_owned);
     let begun = Instant::now();
-    let mut last = written();
+    let (mut last, mut still) = (written(), 0);
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let now = written();
-        if now == last {
+        // On a busy machine it may only be waiting for its turn.
+        still = if now == last { still + 1 } else { 0 };
+        if still == 5 {
             return;
         }
         last = now;

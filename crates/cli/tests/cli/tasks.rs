@@ -252,9 +252,10 @@ fn many_commands_at_once_lose_nothing_of_one_another() {
     assert_eq!(found, expected);
     // Each changes another thing of one task at the same time.
     let task_id = id(&listed[0]);
-    let renaming = scene.command(&["task", "start", &task_id]).spawn().unwrap();
+    let mut starting = scene.command(&["--json", "task", "start", &task_id]);
+    let starting = starting.stdout(std::process::Stdio::null()).spawn().unwrap();
     let repository = scene.command(&["repo", "list"]).stdout(std::process::Stdio::null()).spawn().unwrap();
-    for mut command in [renaming, repository] {
+    for mut command in [starting, repository] {
         assert!(command.wait().unwrap().success());
     }
     assert_eq!(scene.run(&["task", "list"]).json().as_array().unwrap().len(), 12);

@@ -1,6 +1,6 @@
 //! Sessions: they visit a workspace and own nothing of it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use freehold_domain::message::{Message, MessageKind};
 use freehold_domain::session::SessionState;
@@ -151,7 +151,12 @@ fn a_cancelled_turn_ends_and_the_agent_goes_on() {
         })
         .await;
         let session = view.sessions[0].session.id.clone();
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        // Once it says something, it has its prompt, and the turn can be cancelled.
+        let begun = Instant::now();
+        while conversation(&engine, &session).await.len() < 2 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the agent says nothing");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         engine.cancel_turn(session.clone()).await.unwrap();
         wait_for_session(&engine, &session, SessionState::Idle).await;
         let again = engine.cancel_turn(session.clone()).await;
