@@ -13,7 +13,7 @@ test:
 # Runs the random histories of the engine in earnest: a thousand on each database engine.
 nightly:
 	cargo build --package freehold-agent --examples
-	FREEHOLD_MODEL_HISTORIES=1000 cargo test --package freehold-engine --test model
+	FREEHOLD_MODEL_HISTORIES=1000 cargo test --package freehold-engine --test model -- --show-output
 
 fmt:
 	cargo fmt --all
