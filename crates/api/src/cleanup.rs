@@ -75,6 +75,9 @@ pub struct CloseReport {
     pub keeps_workspace: bool,
     /// The branches that stay.
     pub branches_kept: Vec<String>,
+    /// How much of the disk comes back, in bytes; 0 while other tasks work in the workspace.
+    #[serde(default)]
+    pub disk_bytes: u64,
     /// What exists nowhere else and is sealed, so that it can be brought back.
     pub sealed: Vec<Stake>,
     /// What a seal does not hold; when not empty, the cleanup waits for a decision and removes nothing.
@@ -92,6 +95,26 @@ pub struct CloseReport {
     pub borrowers: Vec<TaskRef>,
     /// Who of them would own the workspace from then on.
     pub heir_id: Option<String>,
+}
+
+/// What deleting a workspace would give back and what is at stake, of all its open tasks together; nothing is changed
+/// by asking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WorkspaceCloseReport {
+    /// The name that must be typed to delete it.
+    pub name: String,
+    /// How many open tasks are closed with it.
+    pub task_count: u64,
+    /// The sessions that would be stopped.
+    pub live_sessions: u64,
+    /// How much of the disk comes back, in bytes.
+    pub disk_bytes: u64,
+    /// What exists nowhere else and is sealed; at most 100 entries.
+    pub sealed: Vec<Stake>,
+    /// What a seal does not hold, so that a person must decide; at most 100 entries.
+    pub stakes: Vec<Stake>,
+    /// Until when the tasks can be brought back from the trash, were it deleted now.
+    pub restorable_until: String,
 }
 
 /// How a task is closed.

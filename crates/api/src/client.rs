@@ -11,7 +11,9 @@ use ureq::http::{Method, Request, StatusCode};
 
 use crate::BASE_PATH;
 use crate::agent::{AddAgentProfile, AgentProfile};
-use crate::cleanup::{CleanupDecision, CleanupJob, CleanupQuery, CloseOptions, CloseQuery, CloseReport};
+use crate::cleanup::{
+    CleanupDecision, CleanupJob, CleanupQuery, CloseOptions, CloseQuery, CloseReport, WorkspaceCloseReport,
+};
 use crate::error::ErrorBody;
 use crate::preparation::{RepositoryDetail, TrustScript, UpdateRepository};
 use crate::repository::{AddRepository, Branch, Repository, RepositoryAdded};
@@ -22,7 +24,7 @@ use crate::task::{
     DiffQuery, FileDiff, NewTask, RepositoryChanges, ResetWorkspace, TaskDetail, TaskPage, TaskQuery,
     TaskRef, TransferWorkspace, UpdateTask,
 };
-use crate::trash::{ReopenTask, SealedChanges, SealedDiffQuery, TrashQuery, TrashedTask};
+use crate::trash::{ReopenTask, SealedChanges, SealedDiffQuery, TaskFromSeal, TrashQuery, TrashedTask};
 use crate::workspace::{
     DeleteWorkflowOptions, DeleteWorkspaceOptions, DeletedWorkspace, Health, ServerInfo, UpdateStep,
     Workspace,
@@ -245,6 +247,16 @@ impl Client {
     /// Reads the diff of one file of a seal.
     pub fn sealed_diff(&self, seal_id: &str, query: &SealedDiffQuery) -> Result<FileDiff, ClientError> {
         self.get(&format!("/seals/{}/diff{}", escape(seal_id), search(query)))
+    }
+
+    /// Makes a new task of the workspace that a seal is of.
+    pub fn task_from_seal(&self, seal_id: &str, request: &TaskFromSeal) -> Result<TaskDetail, ClientError> {
+        self.send(Method::POST, &format!("/seals/{}/task", escape(seal_id)), request)
+    }
+
+    /// Reads what deleting a workspace would give back and what is at stake.
+    pub fn workspace_close_report(&self, id: &str) -> Result<WorkspaceCloseReport, ClientError> {
+        self.get(&format!("/workspaces/{}/close-report", escape(id)))
     }
 
     /// Lists the deleted tasks.

@@ -22,6 +22,9 @@ pub struct ErrorBody {
     /// What exists nowhere else, where that is the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stakes: Vec<Stake>,
+    /// How much of the disk would come back, in bytes, where what exists nowhere else is the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
     /// The tasks that stand in the way, where that is the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskRef>,

@@ -20,21 +20,24 @@ pub struct TrashedTask {
     pub seals: Vec<Seal>,
 }
 
-/// A restorable copy of a worktree.
+/// A restorable copy of a worktree, or of a folder that is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Seal {
     /// Its id.
     pub id: String,
+    /// `worktree`, or `folder`: a scratch folder, or what lay beside the worktrees of a task.
+    #[serde(default = "worktree")]
+    pub kind: String,
     /// The cleanup job that took it.
     pub job_id: String,
     /// The worktree in the task's environment that comes back from it, if it is the newest with this id; none for
     /// what a failed attempt left, which does not come back by itself.
     pub environment_repo_id: Option<String>,
-    /// The repository.
+    /// The repository; empty for a folder.
     pub repository_id: String,
-    /// The absolute path of the repository.
+    /// The absolute path of the repository that holds it.
     pub repository_path: String,
-    /// Where the worktree was.
+    /// Where the worktree or folder was.
     pub worktree_path: String,
     /// The branch that was checked out; empty when none was.
     pub branch: String,
@@ -46,6 +49,18 @@ pub struct Seal {
     pub left_out: Vec<LeftOut>,
     /// When it was taken.
     pub created_at: String,
+}
+
+fn worktree() -> String {
+    "worktree".to_owned()
+}
+
+/// Makes a new task of a sealed workspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskFromSeal {
+    /// Its title; by default that of the task that was sealed.
+    pub title: Option<String>,
 }
 
 /// Something that a seal does not hold.

@@ -20,7 +20,7 @@ pub(crate) use storage::{Quarantine, StorageCommand};
 pub(crate) use task::{
     CloseTask, NewTask, ReopenTask, ResetTask, StartPoint, StartTask, TaskCommand, TaskDiff,
 };
-pub(crate) use trash::{SealedDiff, TrashCommand};
+pub(crate) use trash::{RestoreTask, SealedDiff, TrashCommand};
 pub(crate) use upgrade::{ImportCommand, ImportKandev, UpgradeOptions};
 pub(crate) use workspace::{DeleteBoard, DeleteWorkspace, SetColumn, WorkspaceCommand};
 

@@ -183,6 +183,7 @@ fn engine_options(setup: &Setup) -> Result<EngineOptions, Failure> {
         node_id: setup.home.require_node_id(&RandomIds)?,
         hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         workspaces_root: setup.home.workspaces(),
+        folder_seals: setup.home.folder_seals(),
         demo_agent: (program, vec!["demo-agent".to_owned()]),
         agent_handshake_ms: setup.agent_handshake_ms,
         agent_stop_grace_ms: AGENT_STOP_GRACE_MS,

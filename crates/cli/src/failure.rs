@@ -46,6 +46,7 @@ impl Failure {
             message: message.into(),
             hint: String::new(),
             subject: String::new(),
+            disk_bytes: None,
             stakes: Vec::new(),
             offer: None,
             tasks: Vec::new(),

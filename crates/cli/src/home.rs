@@ -81,6 +81,12 @@ impl Home {
         self.root.join("workspaces")
     }
 
+    /// The repository of the seals of folders.
+    #[must_use]
+    pub(crate) fn folder_seals(&self) -> PathBuf {
+        self.root.join("folder-seals")
+    }
+
     /// The folder for what the use of Git leaves for a moment.
     #[must_use]
     pub(crate) fn scratch(&self) -> PathBuf {

@@ -247,7 +247,8 @@ pub struct ResourceSnapshot {
     /// The kind of executor that the environment is on; empty without one.
     #[serde(default)]
     pub executor_type: String,
-    /// The directory in which the task's agents start; empty without an environment.
+    /// The directory in which the task's agents start; empty without an environment. For a failed creation, the folder
+    /// that it certainly restored.
     #[serde(default)]
     pub workspace_path: String,
     /// The attempt whose traces are removed, for a failed creation.

@@ -218,13 +218,15 @@ pub struct Creation {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// The seal from which the folder around the worktrees, or the scratch folder, is restored.
+    pub folder_seal: Option<SealId>,
 }
 
 impl Creation {
-    /// Whether it brings a closed task's workspace back.
+    /// Whether it brings a sealed workspace back.
     #[must_use]
     pub fn restores(&self) -> bool {
-        self.worktrees.iter().any(|worktree| worktree.seal.is_some())
+        self.folder_seal.is_some() || self.worktrees.iter().any(|worktree| worktree.seal.is_some())
     }
 }
 

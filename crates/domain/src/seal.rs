@@ -1,26 +1,41 @@
-//! Seals of workspaces: what a task's worktree was when it was given back, and where that is kept.
+//! Seals of workspaces: what a task's worktree, or the folder around its worktrees, was when it was given back, and
+//! where that is kept.
 
 use crate::clock::Timestamp;
 use crate::id::{CleanupJobId, EnvironmentRepoId, NodeId, RepositoryId, SealId, TaskId};
+use crate::words;
+
+words! {
+    /// What a seal is of.
+    pub enum SealKind("kind of seal") {
+        /// A worktree; the seal is in its repository.
+        Worktree = "worktree",
+        /// A folder that is no worktree: a scratch folder, or what lies beside the worktrees of a task. The seal is in
+        /// a repository of Freehold's own.
+        Folder = "folder",
+    }
+}
 
 /// The record of one seal. What it holds is in the repository, under a ref of the seal's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceSeal {
     /// Its id and name.
     pub id: SealId,
+    /// What it is of.
+    pub kind: SealKind,
     /// The task whose workspace it was.
     pub task_id: TaskId,
     /// The cleanup job that took it.
     pub job_id: CleanupJobId,
     /// The server whose file system holds the repository.
     pub node_id: NodeId,
-    /// The row of the worktree; none for what a failed creation left.
+    /// The row of the worktree; none for a folder, and for what a failed creation left.
     pub environment_repo_id: Option<EnvironmentRepoId>,
-    /// The repository.
+    /// The repository; [`RepositoryId::unnamed`] for a folder.
     pub repository_id: RepositoryId,
-    /// The absolute path of the repository.
+    /// The absolute path of the repository that holds the seal.
     pub repository_path: String,
-    /// The absolute path of the worktree.
+    /// The absolute path of the worktree or folder.
     pub worktree_path: String,
     /// The commit that holds the seal; a purge names it.
     pub commit: String,

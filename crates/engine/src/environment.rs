@@ -9,11 +9,12 @@
 //! makes nothing, so it skips them.
 
 mod conflict;
+mod folder;
+mod from_seal;
 pub(crate) mod making;
 mod plan;
 pub(crate) mod reconcile;
 pub mod reopen;
-mod scratch;
 mod standing;
 
 use std::path::{Path, PathBuf};
@@ -180,6 +181,7 @@ impl Engine {
             worktrees,
             created_at: now,
             updated_at: now,
+            folder_seal: None,
         };
         let stored = creation.clone();
         self.inner.store.write(move |tx| store::creation::insert(tx, &stored)).await?;
@@ -229,7 +231,7 @@ impl Engine {
 
     /// Stores the environment, its repositories and the session links in one transaction; a barrier that
     /// committed before refuses it.
-    async fn persist(
+    pub(super) async fn persist(
         &self,
         creation: &Creation,
         made: Vec<MadeWorktree>,
@@ -288,6 +290,7 @@ impl Engine {
         let (job, mut snapshot) = self.failed_creation_job(&creation, made);
         if creation.restores() {
             snapshot.worktrees = self.restored_by(&creation).await?;
+            snapshot.workspace_path = self.restored_folder_of(&creation).await?;
         }
         let (now, again) = (self.now(), CleanupJobId::generate(self.ids()));
         let here = self.inner.options.node_id.clone();

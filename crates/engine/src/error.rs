@@ -195,6 +195,8 @@ pub enum EngineError {
         task_id: TaskId,
         /// What exists nowhere else.
         stakes: Vec<Stake>,
+        /// How much of the disk would come back, in bytes.
+        disk_bytes: u64,
     },
     /// Other open tasks work in the task's workspace.
     #[error(
@@ -345,6 +347,7 @@ const fn is_in_the_way(error: &RestoreError) -> bool {
             | RestoreError::BranchMoved { .. }
             | RestoreError::BranchInUse { .. }
             | RestoreError::BranchTaken { .. }
+            | RestoreError::OtherKind { .. }
             | RestoreError::NoCommit { .. }
     )
 }

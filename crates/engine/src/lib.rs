@@ -55,6 +55,8 @@ pub struct EngineOptions {
     pub hostname: String,
     /// The absolute directory under which task workspaces are made; only Freehold writes there.
     pub workspaces_root: PathBuf,
+    /// The absolute directory of the repository that holds seals of folders; made when it is first needed.
+    pub folder_seals: PathBuf,
     /// The program that runs the built-in demo agent, with its first arguments.
     pub demo_agent: (PathBuf, Vec<String>),
     /// How long an agent may take to answer the greeting, in milliseconds.

@@ -271,13 +271,13 @@ impl Engine {
     }
 }
 
-struct Place {
-    workspace_id: WorkspaceId,
-    workflow_id: freehold_domain::id::WorkflowId,
-    step_id: StepId,
+pub(crate) struct Place {
+    pub(crate) workspace_id: WorkspaceId,
+    pub(crate) workflow_id: freehold_domain::id::WorkflowId,
+    pub(crate) step_id: StepId,
 }
 
-fn place_of(tx: &mut Tx<'_>, request: &NewTask) -> Result<Place, EngineError> {
+pub(crate) fn place_of(tx: &mut Tx<'_>, request: &NewTask) -> Result<Place, EngineError> {
     let workspace = crate::workspace::require_or_first(tx, request.workspace_id.as_ref())?;
     let workflows = store::workflow::list_workflows(tx, &workspace.id)?;
     let step = match &request.step_id {

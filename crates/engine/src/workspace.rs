@@ -7,7 +7,7 @@ use freehold_domain::workflow::{Step, Workflow, Workspace};
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
-pub use self::deletion::{DeleteWorkflow, DeleteWorkspace};
+pub use self::deletion::{DeleteWorkflow, DeleteWorkspace, WorkspaceReport};
 pub(crate) use self::deletion::{bring_back, mark_deleted};
 use crate::{Engine, EngineError};
 

@@ -30,6 +30,8 @@ mod seal;
 mod standing;
 mod status;
 mod submodule;
+mod usage;
+mod vault;
 mod watch;
 mod worktree;
 
@@ -46,16 +48,19 @@ pub use plant::{PlantLimits, PlantRequest, PlantedFile, Planting};
 pub use pool::{IdlePlan, IdleUse, IdleWorktree, Prepared, free_bytes, idle_path};
 pub use removal::{
     Assessment, BranchPolicy, ExpectedIdentity, Finding, FindingKind, FolderTarget, GivenBack, PlaceMove,
-    Presence, Pushed, Reaped, RemovalError, RemovalOutcome, RemovalTarget, Remover, TrashEntry, trash_name,
+    PlaceTarget, Presence, Pushed, Reaped, RemovalError, RemovalOutcome, RemovalTarget, Remover, TrashEntry,
+    trash_name,
 };
 pub use repository::RepositoryInfo;
 pub use room::{MeasuredRoom, RoomLimits, measure_room};
 pub use seal::{
-    GroundUse, LeftOut, LeftOutReason, ListedSeal, RestoreBranch, RestoreError, RestoreRequest, Restored,
-    Seal, SealError, SealLimits, SealRequest, SealedFile, SealedKind, SealedWorktree,
+    FolderRestoreRequest, FolderSealRequest, GroundUse, LeftOut, LeftOutReason, ListedSeal, RestoreBranch,
+    RestoreError, RestoreRequest, Restored, RestoredFolder, Seal, SealError, SealLimits, SealRequest,
+    SealedFile, SealedFolder, SealedKind, SealedWorktree,
 };
 pub use standing::StandingCheckout;
 pub use status::WorktreeStatus;
+pub use usage::disk_usage;
 pub use worktree::{BranchUse, ListedWorktree, MadeWorktree, WorktreeIdentity, WorktreePlan};
 
 /// Ends the process here, as a crash would, when the named failpoint is set to `return`; costs nothing when the

@@ -16,12 +16,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    Git, GitError, HeadState, IdlePlan, LeftOutReason, Oid, Prepared, SealError, SealedWorktree, pool,
+    Git, GitError, HeadState, IdlePlan, LeftOutReason, Oid, Prepared, Seal, SealError, SealedWorktree, pool,
 };
 
 mod assess;
 mod checkout;
 mod commits;
+mod folder;
 mod in_use;
 mod merged;
 mod purge;
@@ -33,9 +34,10 @@ mod survey;
 mod target;
 mod unlink;
 
-pub use quarantine::{FolderTarget, PlaceMove};
+pub use folder::FolderTarget;
+pub use quarantine::{PlaceMove, PlaceTarget};
 pub(crate) use remove::undo_creation;
-pub(crate) use restoration::undo_restoration;
+pub(crate) use restoration::{undo_folder_restoration, undo_restoration};
 pub(crate) use survey::DISPOSABLE;
 
 /// The right to remove worktrees; composed once and moved to the code that runs cleanup jobs, so that nothing
@@ -189,11 +191,15 @@ impl RemovalTarget {
     /// Whether a person agreed to lose exactly this.
     #[must_use]
     pub fn accepts(&self, finding: &Finding) -> bool {
-        let is_same = |given: &Finding| {
-            (given.kind, &given.items, given.total) == (finding.kind, &finding.items, finding.total)
-        };
-        finding.kind.is_discardable() && self.accepted.iter().any(is_same)
+        accepts(&self.accepted, finding)
     }
+}
+
+fn accepts(accepted: &[Finding], finding: &Finding) -> bool {
+    let is_same = |given: &Finding| {
+        (given.kind, &given.items, given.total) == (finding.kind, &finding.items, finding.total)
+    };
+    finding.kind.is_discardable() && accepted.iter().any(is_same)
 }
 
 /// What was true when a worktree was made.
@@ -325,8 +331,14 @@ impl Finding {
     /// assessment too, and named there.
     #[must_use]
     pub fn unsealed(sealed: &SealedWorktree) -> Option<Self> {
+        Self::unsealed_in(&sealed.seal)
+    }
+
+    /// As [`Finding::unsealed`], of any seal.
+    #[must_use]
+    pub fn unsealed_in(seal: &Seal) -> Option<Self> {
         let reasons = [LeftOutReason::TooLarge, LeftOutReason::OverTotal, LeftOutReason::Unreadable];
-        let left_out = sealed.seal.unsealed_work().filter(|left| reasons.contains(&left.reason));
+        let left_out = seal.unsealed_work().filter(|left| reasons.contains(&left.reason));
         let items: Vec<String> = left_out.map(|left| left.path.to_string_lossy().into_owned()).collect();
         let detail = "Files are too large to be sealed, or may not be read.";
         (!items.is_empty()).then(|| Self::new(FindingKind::Unsealed, items, detail))

@@ -19,6 +19,7 @@ use crate::{FileChange, FileDiff, Git, GitError, HeadState, IdleWorktree, Oid};
 
 mod content;
 mod disk;
+mod folder;
 mod index_file;
 mod layout;
 mod manifest;
@@ -32,6 +33,8 @@ mod take;
 mod tree;
 mod witness;
 
+pub(crate) use folder::look_at_folder;
+pub use folder::{FolderRestoreRequest, FolderSealRequest, RestoredFolder, SealedFolder};
 pub use restore::GroundUse;
 pub(crate) use restore::{CommitFiles, Fresh, extended_attributes};
 pub use witness::SealedWorktree;
@@ -103,10 +106,10 @@ pub struct Seal {
     pub commit: Oid,
     /// When it was taken, in seconds since 1970.
     pub created_at_unix: i64,
-    /// Where the worktree was.
+    /// Where the worktree, or the folder, was.
     pub path: PathBuf,
-    /// What was checked out.
-    pub head: HeadState,
+    /// What was checked out; none for a folder that is no worktree.
+    pub head: Option<HeadState>,
     /// The commit that the work is compared with, where one was recorded.
     pub base: Option<Oid>,
     /// A rebase, merge or the like that was not finished, in one word.
@@ -350,6 +353,14 @@ pub enum RestoreError {
         branch: String,
         /// What stands in the way.
         reason: String,
+    },
+    /// The seal is one of another kind of thing.
+    #[error("the seal {id:?} is that of {is}; it is not restored as anything else")]
+    OtherKind {
+        /// The seal.
+        id: String,
+        /// What was sealed.
+        is: &'static str,
     },
     /// The seal has no commit to check out without a branch.
     #[error("the seal {id:?} was taken before the first commit; it can only be restored on a branch")]

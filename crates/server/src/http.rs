@@ -83,6 +83,8 @@ fn guarded() -> OpenApiRouter<Context> {
         .routes(routes!(trash::reopen_task))
         .routes(routes!(trash::list_seals))
         .routes(routes!(trash::read_sealed_diff))
+        .routes(routes!(trash::make_task_from_seal))
+        .routes(routes!(workspace::read_workspace_close_report))
         .routes(routes!(trash::list_trash))
         .routes(routes!(trash::read_trashed, trash::purge_task))
         .routes(routes!(task::list_changes))

@@ -32,6 +32,7 @@ pub(crate) fn problem(status: StatusCode, code: &str, message: impl Into<String>
         message: message.into(),
         hint: String::new(),
         subject: String::new(),
+        disk_bytes: None,
         stakes: Vec::new(),
         offer: None,
         tasks: Vec::new(),
@@ -124,7 +125,8 @@ impl<E: Into<EngineError>> From<E> for Problem {
             problem(status, error.code(), error.to_string()).hint(&error.hint()).about(error.subject());
         answer.body.offer = error.offer().map(crate::wire::offer);
         match error {
-            EngineError::AtStake { stakes, .. } => {
+            EngineError::AtStake { stakes, disk_bytes, .. } => {
+                answer.body.disk_bytes = Some(disk_bytes);
                 answer.body.stakes = stakes.into_iter().map(crate::wire::stake).collect();
             }
             EngineError::Quarantine(StorageRefusal::AtStake { stakes, .. }) => {

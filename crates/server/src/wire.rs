@@ -10,7 +10,7 @@ use freehold_domain::environment::{EnvironmentRepo, WorkspaceKind};
 use freehold_domain::event::{Event, EventBody, MessageBody};
 use freehold_domain::message::Message;
 use freehold_domain::repository::Repository;
-use freehold_domain::seal::WorkspaceSeal;
+use freehold_domain::seal::{SealKind, WorkspaceSeal};
 use freehold_engine::cleanup::{CloseReport, TaskRef, discard_phrase};
 use freehold_engine::environment::EnvironmentView;
 use freehold_engine::error::Offer;
@@ -19,7 +19,7 @@ use freehold_engine::review::RepositoryChanges;
 use freehold_engine::session::{MessageList, SessionDeleted, SessionView};
 use freehold_engine::task::{TaskSummary, TaskView};
 use freehold_engine::trash::{SealedChanges, TrashEntry};
-use freehold_engine::workspace::WorkspaceView;
+use freehold_engine::workspace::{WorkspaceReport, WorkspaceView};
 
 pub(crate) fn workspace(view: WorkspaceView) -> api::workspace::Workspace {
     let step = |step: freehold_domain::workflow::Step| api::workspace::Step {
@@ -307,6 +307,7 @@ pub(crate) fn close_report(report: CloseReport) -> api::cleanup::CloseReport {
         workspace_path: report.workspace_path,
         keeps_workspace: report.keeps_workspace,
         branches_kept: report.branches_kept,
+        disk_bytes: report.disk_bytes,
         sealed: report.sealed.into_iter().map(stake).collect(),
         stakes: report.stakes.into_iter().map(stake).collect(),
         found_elsewhere: report.found_elsewhere,
@@ -314,6 +315,18 @@ pub(crate) fn close_report(report: CloseReport) -> api::cleanup::CloseReport {
         sub_tasks: report.sub_tasks.into_iter().map(task_ref).collect(),
         borrowers: report.borrowers.into_iter().map(task_ref).collect(),
         heir_id: report.heir.map(Into::into),
+    }
+}
+
+pub(crate) fn workspace_close_report(report: WorkspaceReport) -> api::cleanup::WorkspaceCloseReport {
+    api::cleanup::WorkspaceCloseReport {
+        name: report.name,
+        task_count: report.task_count,
+        live_sessions: report.live_sessions,
+        disk_bytes: report.disk_bytes,
+        sealed: report.sealed.into_iter().map(stake).collect(),
+        stakes: report.stakes.into_iter().map(stake).collect(),
+        restorable_until: report.restorable_until.into(),
     }
 }
 
@@ -343,9 +356,13 @@ fn seal(seal: WorkspaceSeal) -> api::trash::Seal {
     });
     api::trash::Seal {
         id: seal.id.into(),
+        kind: seal.kind.to_string(),
         job_id: seal.job_id.into(),
         environment_repo_id: seal.environment_repo_id.map(Into::into),
-        repository_id: seal.repository_id.into(),
+        repository_id: match seal.kind {
+            SealKind::Worktree => seal.repository_id.into(),
+            SealKind::Folder => String::new(),
+        },
         repository_path: seal.repository_path,
         worktree_path: seal.worktree_path,
         branch: seal.branch,

@@ -13,13 +13,13 @@ const TABLE: &str = "workspace_creations";
 
 macro_rules! columns {
     () => {
-        "id, task_id, node_id, state, task_dir_name, worktrees, created_at, updated_at"
+        "id, task_id, node_id, state, task_dir_name, worktrees, created_at, updated_at, folder_seal"
     };
 }
 
 statements! {
     INSERT =
-        concat!("INSERT INTO workspace_creations (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8)");
+        concat!("INSERT INTO workspace_creations (", columns!(), ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)");
     SET_STATE = "UPDATE workspace_creations SET state = $1, updated_at = $2 WHERE id = $3";
     FIND = concat!("SELECT ", columns!(), " FROM workspace_creations WHERE id = $1");
     LIST_UNFINISHED = concat!(
@@ -42,6 +42,7 @@ pub fn insert(tx: &mut Tx<'_>, creation: &Creation) -> Result<(), StoreError> {
         worktrees,
         creation.created_at,
         creation.updated_at,
+        creation.folder_seal.as_ref().map_or("", |id| id.as_str()),
     ];
     tx.execute(&INSERT, values).map(drop)
 }
@@ -82,5 +83,6 @@ fn read(fields: &mut Fields<'_>) -> Result<Creation, StoreError> {
         worktrees: fields.json()?,
         created_at: fields.instant()?,
         updated_at: fields.instant()?,
+        folder_seal: fields.optional()?,
     })
 }

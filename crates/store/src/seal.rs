@@ -1,7 +1,7 @@
 //! Seals: the records of what was given back, by which it can be brought back.
 
 use freehold_domain::clock::Timestamp;
-use freehold_domain::id::{NodeId, SealId, TaskId};
+use freehold_domain::id::{EnvironmentId, NodeId, RepositoryId, SealId, TaskId};
 use freehold_domain::seal::WorkspaceSeal;
 
 use crate::row::Fields;
@@ -15,14 +15,14 @@ const NOUN: &str = "seal";
 macro_rules! columns {
     () => {
         "id, task_id, job_id, node_id, environment_repo_id, repository_id, repository_path, worktree_path, \
-         commit_id, branch, file_count, size_bytes, left_out, created_at"
+         commit_id, branch, file_count, size_bytes, left_out, created_at, kind"
     };
 }
 
 statements! {
     INSERT = concat!(
         "INSERT INTO workspace_seals (", columns!(), ") ",
-        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (id) DO NOTHING"
+        "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT (id) DO NOTHING"
     );
     FIND = concat!("SELECT ", columns!(), " FROM workspace_seals WHERE id = $1");
     OF_TASK = concat!(
@@ -31,18 +31,29 @@ statements! {
     OF_TASKS = concat!(
         "SELECT ", columns!(), " FROM workspace_seals WHERE task_id IN texts($1) ORDER BY created_at DESC, id DESC"
     );
-    // The newest seal of each worktree of a closed task is what brings it back; every other one may go.
+    // The newest seal of each worktree of a closed task, and that of its folder, is what brings it back; every other
+    // one may go.
     EXPIRED = concat!(
         "SELECT ", columns!(), " FROM workspace_seals s WHERE s.node_id = $1 AND s.created_at <= $2 AND (",
         "NOT EXISTS (SELECT 1 FROM tasks t WHERE t.id = s.task_id ",
         "AND (t.archived_at IS NOT NULL OR t.deleted_at IS NOT NULL)) ",
-        "OR EXISTS (SELECT 1 FROM workspace_seals n WHERE n.task_id = s.task_id ",
-        "AND n.environment_repo_id = s.environment_repo_id AND n.created_at > s.created_at)) ",
+        "OR (s.kind = 'worktree' AND EXISTS (SELECT 1 FROM workspace_seals n WHERE n.task_id = s.task_id ",
+        "AND n.kind = s.kind AND n.environment_repo_id = s.environment_repo_id AND n.created_at > s.created_at)) ",
+        "OR (s.kind = 'folder' AND NOT EXISTS (SELECT 1 FROM task_environment_folder_seals f WHERE f.seal_id = s.id))) ",
         "AND NOT EXISTS (SELECT 1 FROM task_resource_cleanup_jobs j WHERE j.task_id = s.task_id ",
         "AND j.state NOT IN ('succeeded', 'failed', 'cancelled')) ",
         "ORDER BY s.task_id, s.created_at, s.id LIMIT 200"
     );
     DELETE = "DELETE FROM workspace_seals WHERE id = $1";
+    FOLDER_OF = concat!(
+        "SELECT ", columns!(), " FROM workspace_seals WHERE id = (SELECT f.seal_id FROM ",
+        "task_environment_folder_seals f WHERE f.task_environment_id = $1)"
+    );
+    SET_FOLDER =
+        "INSERT INTO task_environment_folder_seals (task_environment_id, seal_id) \
+         SELECT e.id, $1 FROM task_environments e WHERE e.id = $2 \
+         ON CONFLICT (task_environment_id) DO UPDATE SET seal_id = excluded.seal_id";
+    CLEAR_FOLDER = "DELETE FROM task_environment_folder_seals WHERE task_environment_id = $1";
 }
 
 /// Stores a seal; one that is stored already stays as it is.
@@ -64,6 +75,7 @@ pub fn insert(tx: &mut Tx<'_>, seal: &WorkspaceSeal) -> Result<(), StoreError> {
         i64::try_from(seal.size_bytes).unwrap_or(i64::MAX),
         left_out,
         seal.created_at,
+        seal.kind.as_str(),
     ];
     tx.execute(&INSERT, values).map(drop)
 }
@@ -91,6 +103,25 @@ pub fn expired(tx: &mut Tx<'_>, node: &NodeId, instant: Timestamp) -> Result<Vec
     tx.rows(&EXPIRED, params![node.as_str(), instant], TABLE, read)
 }
 
+/// Finds the seal from which the folder of an environment comes back; none while the folder is there, or when there
+/// was nothing in it.
+pub fn folder_of(tx: &mut Tx<'_>, environment: &EnvironmentId) -> Result<Option<WorkspaceSeal>, StoreError> {
+    tx.row(&FOLDER_OF, params![environment.as_str()], TABLE, read)
+}
+
+/// Records from which seal the folder of an environment comes back; none when there is nothing in it.
+pub fn set_folder_of(
+    tx: &mut Tx<'_>,
+    environment: &EnvironmentId,
+    seal: Option<&SealId>,
+) -> Result<(), StoreError> {
+    let set = match seal {
+        Some(seal) => tx.execute(&SET_FOLDER, params![seal.as_str(), environment.as_str()]),
+        None => tx.execute(&CLEAR_FOLDER, params![environment.as_str()]),
+    };
+    set.map(drop)
+}
+
 /// Deletes the record of a seal that is gone; false when it was deleted before.
 pub fn delete(tx: &mut Tx<'_>, id: &SealId) -> Result<bool, StoreError> {
     Ok(tx.execute(&DELETE, params![id.as_str()])? > 0)
@@ -103,7 +134,7 @@ fn read(fields: &mut Fields<'_>) -> Result<WorkspaceSeal, StoreError> {
         job_id: fields.parse()?,
         node_id: fields.parse()?,
         environment_repo_id: fields.optional()?,
-        repository_id: fields.parse()?,
+        repository_id: fields.optional()?.unwrap_or_else(RepositoryId::unnamed),
         repository_path: fields.text()?,
         worktree_path: fields.text()?,
         commit: fields.text()?,
@@ -112,5 +143,6 @@ fn read(fields: &mut Fields<'_>) -> Result<WorkspaceSeal, StoreError> {
         size_bytes: fields.int()?.cast_unsigned(),
         left_out: fields.json()?,
         created_at: fields.instant()?,
+        kind: fields.parse()?,
     })
 }

@@ -25,6 +25,7 @@ export const keys = {
   seals: (id: string) => ["seals", id] as const,
   trash: ["trash"] as const,
   closeReport: (id: string, action: string) => ["task", id, "close-report", action] as const,
+  workspaceReport: (id: string) => ["workspaces", id, "close-report"] as const,
   cleanupJobs: ["cleanup-jobs"] as const,
   storage: ["storage"] as const,
   unowned: ["storage", "unowned"] as const,
@@ -117,6 +118,15 @@ export const trashQuery = queryOptions({
   queryKey: keys.trash,
   queryFn: ({ signal }) => unwrap(api.GET("/api/v1/trash", { signal })),
 });
+
+export const workspaceReportQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.workspaceReport(id),
+    queryFn: ({ signal }) =>
+      unwrap(api.GET("/api/v1/workspaces/{id}/close-report", { params: { path: { id } }, signal })),
+    // What is at stake is looked at anew each time the dialog opens.
+    gcTime: 0,
+  });
 
 export const closeReportQuery = (id: string, action: "archive" | "delete") =>
   queryOptions({

@@ -41,3 +41,4 @@ export type ToolDiff = Schemas["ToolDiff"];
 export type TrashedTask = Schemas["TrashedTask"];
 export type UnownedPlace = Schemas["UnownedPlace"];
 export type Workspace = Schemas["Workspace"];
+export type WorkspaceCloseReport = Schemas["WorkspaceCloseReport"];

@@ -6,7 +6,8 @@ use crate::rust_source::{RustSource, line_of, words};
 use crate::tree::{SourceFile, Tree};
 
 /// The types that stand for the right to remove.
-const CAPABILITIES: [&str; 5] = ["Remover", "RemovalPermit", "PurgePermit", "QuarantinePermit", "FolderPermit"];
+const CAPABILITIES: [&str; 6] =
+    ["Remover", "RemovalPermit", "FolderPermit", "PurgePermit", "QuarantinePermit", "QuarantinePurgePermit"];
 
 /// What the paths of files begin with that may name them.
 const ALLOWED: [&str; 8] = [

@@ -2,10 +2,12 @@
 
 use freehold_api::client::Client;
 use freehold_api::task::FileDiff;
-use freehold_api::trash::{LeftOut, Seal, SealedChanges, SealedDiffQuery, TrashQuery, TrashedTask};
+use freehold_api::trash::{
+    LeftOut, Seal, SealedChanges, SealedDiffQuery, TaskFromSeal, TrashQuery, TrashedTask,
+};
 use serde::Serialize;
 
-use crate::arguments::{SealedDiff, TrashCommand};
+use crate::arguments::{RestoreTask, SealedDiff, TrashCommand};
 use crate::commands::{cleanup, task};
 use crate::connection::Connection;
 use crate::failure::{Exit, Failure};
@@ -34,11 +36,40 @@ pub(crate) fn run(connection: &Connection, command: &TrashCommand, output: Outpu
         }
         TrashCommand::Diff(arguments) => diff(client, arguments, output),
         TrashCommand::Restore(arguments) => {
-            let task_id = lookup::closed_task(client, &arguments.task)?;
-            task::reopen::run(connection, &task_id, arguments, output)
+            let task_id = lookup::closed_task(client, &arguments.reopen.task)?;
+            if arguments.as_new_task {
+                return restore_as_new(client, &task_id, arguments, output);
+            }
+            task::reopen::run(connection, &task_id, &arguments.reopen, output)
         }
         TrashCommand::Purge { task, yes } => purge(connection, task, *yes, output),
     }
+}
+
+fn restore_as_new(
+    client: &Client,
+    task_id: &str,
+    arguments: &RestoreTask,
+    output: Output,
+) -> Result<(), Failure> {
+    let seals = client.seals(task_id)?;
+    let wanted = arguments.seal.as_deref().unwrap_or_default();
+    let found = seals.iter().find(|one| one.seal.id.starts_with(wanted));
+    let seal = &found.map(|one| &one.seal).ok_or_else(|| {
+        let message = match wanted {
+            "" => "nothing was sealed of this task".to_owned(),
+            wanted => format!("no seal of this task has an id that begins with {wanted:?}"),
+        };
+        Failure::new(Exit::NotFound, "no_seal", message)
+            .hint("see what is kept with: freehold trash show TASK")
+            .subject(if wanted.is_empty() { task_id } else { wanted })
+    })?;
+    let request = TaskFromSeal { title: arguments.title.clone() };
+    let detail = client.task_from_seal(&seal.id, &request)?;
+    output.answer(&detail, || {
+        let place = detail.environment.as_ref().map_or("", |environment| &environment.workspace_path);
+        format!("{} is a new task ({}) at {place}", detail.task.title, short(&detail.task.id))
+    })
 }
 
 fn purge(connection: &Connection, task: &str, yes: bool, output: Output) -> Result<(), Failure> {
@@ -130,7 +161,11 @@ fn shown(seals: &[SealedChanges], output: Output) -> String {
 }
 
 fn seal_line(seal: &Seal) -> String {
-    let branch = if seal.branch.is_empty() { "no branch" } else { &seal.branch };
+    let branch = match seal.branch.as_str() {
+        _ if seal.kind == "folder" => "a folder",
+        "" => "no branch",
+        branch => branch,
+    };
     format!(
         "{}  {}  {branch}",
         seal.created_at.get(..16).unwrap_or_default().replace('T', " "),

@@ -16,6 +16,7 @@ use freehold_store::{StoreError, Tx};
 use super::borrowing::{
     BorrowerPolicy, Disposition, TaskRef, allowed_disposition, disposition, hand_over, refs_of,
 };
+use super::folder::LookedFolder;
 use super::reset::ResetStart;
 use super::target::{JobView, Looked, foreign_executor};
 use super::{CloseAction, CloseTask, PREPARING_MS, elsewhere, prepared_job, take_inventory, tell};
@@ -53,6 +54,9 @@ pub struct CloseReport {
     pub keeps_workspace: bool,
     /// The branches that stay.
     pub branches_kept: Vec<String>,
+    /// How much of the disk comes back, in bytes; none while other tasks work in the workspace, or when it is on
+    /// another server.
+    pub disk_bytes: u64,
     /// What exists nowhere else and is sealed.
     pub sealed: Vec<Stake>,
     /// What a seal does not hold, so that a person must decide.
@@ -198,6 +202,7 @@ impl Engine {
             let judged = self.stakes_of_snapshot(&snapshot, action.trigger()).await?;
             (report.sealed, report.stakes, report.found_elsewhere) =
                 (judged.sealed, judged.stakes, judged.found_elsewhere);
+            report.disk_bytes = self.disk_bytes_of(&snapshot, action.trigger()).await?;
         }
         let stays = |worktree: &&SnapshotWorktree| {
             action == CloseAction::Archive
@@ -224,7 +229,7 @@ impl Engine {
     }
 
     /// A doubt about a workspace that is on the file system of another server.
-    async fn unseen(&self, snapshot: &ResourceSnapshot) -> Result<Option<Stake>, EngineError> {
+    pub(super) async fn unseen(&self, snapshot: &ResourceSnapshot) -> Result<Option<Stake>, EngineError> {
         if let Some(foreign) = foreign_executor(snapshot) {
             return Ok(Some(foreign));
         }
@@ -243,9 +248,11 @@ impl Engine {
         }
         let view = JobView { resources: snapshot, trigger, accepted: &[], claimed: None };
         let looked = self.assess(&view).await?;
-        let sealed = looked.iter().flat_map(Looked::sealable).cloned().collect();
-        let mut stakes = super::scratch::stakes(snapshot).unwrap_or_default();
-        stakes.extend(looked.iter().flat_map(Looked::blocking).cloned());
+        let folder = self.assess_folder(&view).await?;
+        let sealed = looked.iter().flat_map(Looked::sealable);
+        let sealed = sealed.chain(folder.iter().flat_map(LookedFolder::sealable)).cloned().collect();
+        let stakes = looked.iter().flat_map(Looked::blocking);
+        let stakes = stakes.chain(folder.iter().flat_map(LookedFolder::blocking)).cloned().collect();
         let found_elsewhere = looked.into_iter().flat_map(|looked| looked.found_elsewhere).collect();
         Ok(Judged { sealed, stakes, found_elsewhere })
     }
@@ -328,18 +335,19 @@ impl Engine {
         members: &[Member],
         dispositions: &[Disposition],
     ) -> Result<(), EngineError> {
-        let mut all: Vec<Stake> = Vec::new();
+        let (mut all, mut disk_bytes): (Vec<Stake>, u64) = (Vec::new(), 0);
         for (member, disposition) in members.iter().zip(dispositions) {
             if let Disposition::GiveBack(_) = disposition {
                 let snapshot = self.inventory_of(member.task_id.clone()).await?;
                 let Judged { sealed, stakes, .. } =
                     self.stakes_of_snapshot(&snapshot, member.trigger).await?;
                 all.extend(sealed.into_iter().chain(stakes));
+                disk_bytes += self.disk_bytes_of(&snapshot, member.trigger).await?;
             }
         }
         match members.first() {
             Some(root) if !all.is_empty() => {
-                Err(EngineError::AtStake { task_id: root.task_id.clone(), stakes: all })
+                Err(EngineError::AtStake { task_id: root.task_id.clone(), stakes: all, disk_bytes })
             }
             _ => Ok(()),
         }

@@ -9,8 +9,8 @@ use freehold_domain::pool::{IdleState, IdleWorktree};
 use freehold_domain::removed::RemovedDirectory;
 use freehold_domain::storage::QuarantineEntry;
 use freehold_git::{
-    FolderTarget, GitError, GivenBack, IdlePlan, Prepared, Reaped, RemovalError, RemovalOutcome,
-    RemovalTarget, Remover, SealedWorktree,
+    FolderTarget, GitError, GivenBack, IdlePlan, PlaceTarget, Prepared, Reaped, RemovalError, RemovalOutcome,
+    RemovalTarget, Remover, SealedFolder, SealedWorktree,
 };
 
 use crate::EngineError;
@@ -50,9 +50,17 @@ impl ClaimedJob {
     }
 
     /// The right to remove a folder from the quarantine; none when the job does not empty it.
-    pub(in crate::cleanup) fn folder_permit(&self, target: FolderTarget) -> Option<FolderPermit> {
+    pub(in crate::cleanup) fn quarantine_purge_permit(
+        &self,
+        target: PlaceTarget,
+    ) -> Option<QuarantinePurgePermit> {
         let empties = self.job.trigger == CleanupTrigger::QuarantinePurge;
-        empties.then(|| FolderPermit { job_id: self.job.id.clone(), target })
+        empties.then(|| QuarantinePurgePermit { job_id: self.job.id.clone(), target })
+    }
+
+    /// The right to remove the folder of the job's task.
+    pub(in crate::cleanup) fn folder_permit(&self, target: FolderTarget) -> FolderPermit {
+        FolderPermit { job_id: self.job.id.clone(), target }
     }
 
     /// The right to take one seal of the job's snapshot away; none when the job is not about seals.
@@ -159,17 +167,32 @@ impl QuarantinePermit {
     }
 
     /// Moves a folder that is no worktree; blocking.
-    pub(in crate::cleanup) fn redeem_folder(
+    pub(in crate::cleanup) fn redeem_place(
         self,
         remover: &Remover,
-        target: &FolderTarget,
+        target: &PlaceTarget,
     ) -> Result<(), RemovalError> {
         tracing::info!(job_id = %self.job_id, path = %target.path.display(), "moving a folder into quarantine");
-        remover.quarantine_folder(target, &self.held_path)
+        remover.quarantine_place(target, &self.held_path)
     }
 }
 
 /// The right to remove a folder from the quarantine, once.
+#[derive(Debug)]
+pub(in crate::cleanup) struct QuarantinePurgePermit {
+    job_id: CleanupJobId,
+    target: PlaceTarget,
+}
+
+impl QuarantinePurgePermit {
+    /// Removes the folder, when it still is the one that was recorded; blocking.
+    pub(in crate::cleanup) fn redeem(self, remover: &Remover) -> Result<RemovalOutcome, RemovalError> {
+        tracing::info!(job_id = %self.job_id, path = %self.target.path.display(), "removing a folder from quarantine");
+        remover.remove_place(&self.target)
+    }
+}
+
+/// The right to remove the folder of one task, once.
 #[derive(Debug)]
 pub(in crate::cleanup) struct FolderPermit {
     job_id: CleanupJobId,
@@ -177,10 +200,16 @@ pub(in crate::cleanup) struct FolderPermit {
 }
 
 impl FolderPermit {
-    /// Removes the folder, when it still is the one that was recorded; blocking.
-    pub(in crate::cleanup) fn redeem(self, remover: &Remover) -> Result<RemovalOutcome, RemovalError> {
-        tracing::info!(job_id = %self.job_id, path = %self.target.path.display(), "removing a folder from quarantine");
-        remover.remove_folder(&self.target)
+    /// Removes the folder, which must be as it was sealed; blocking. Without a seal there was nothing in it, or it is
+    /// gone from its place, and only what an earlier attempt left in the trash is unlinked.
+    pub(in crate::cleanup) fn redeem(
+        self,
+        remover: &Remover,
+        sealed: Option<&SealedFolder>,
+    ) -> Result<RemovalOutcome, RemovalError> {
+        let Some(sealed) = sealed else { return remover.finish_folder(&self.target) };
+        tracing::info!(job_id = %self.job_id, path = %self.target.path.display(), "removing a task's folder");
+        remover.remove_folder(&self.target, sealed)
     }
 }
 

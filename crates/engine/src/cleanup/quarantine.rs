@@ -7,7 +7,7 @@ use std::sync::Arc;
 use freehold_domain::cleanup::{CleanupJob, CleanupTrigger, ResourceSnapshot, SnapshotSeal, Stake};
 use freehold_domain::clock::Timestamp;
 use freehold_domain::storage::{PlaceKind, QuarantineEntry, QuarantineState};
-use freehold_git::{Finding, FolderTarget, Presence, RemovalError, Remover, SealedWorktree};
+use freehold_git::{Finding, PlaceTarget, Presence, RemovalError, Remover, SealedWorktree};
 use freehold_store as store;
 use freehold_store::{StoreError, Tx};
 
@@ -31,14 +31,14 @@ impl Engine {
             let looked = self.assess(&view).await?;
             return Ok(looked.iter().flat_map(Looked::blocking).cloned().collect());
         }
-        let target = self.folder_target(entry, &entry.original_path, &[]);
-        let looked = self.blocking("looking at a folder", move |_| Remover::assess_folder(&target)).await?;
+        let target = self.place_target(entry, &entry.original_path, &[]);
+        let looked = self.blocking("looking at a folder", move |_| Remover::assess_place(&target)).await?;
         Ok(stakes_of(&entry.original_path, looked.findings).collect())
     }
 
-    fn folder_target(&self, entry: &QuarantineEntry, path: &str, accepted: &[Stake]) -> FolderTarget {
+    fn place_target(&self, entry: &QuarantineEntry, path: &str, accepted: &[Stake]) -> PlaceTarget {
         let accepted = accepted.iter().filter(|stake| stake.worktree_path == path);
-        FolderTarget {
+        PlaceTarget {
             path: PathBuf::from(path),
             managed_root: self.inner.options.workspaces_root.clone(),
             inode: entry.inode,
@@ -132,9 +132,9 @@ impl Engine {
         entry: &QuarantineEntry,
         remover: Arc<Remover>,
     ) -> Result<Attempt, EngineError> {
-        let target = self.folder_target(entry, &entry.original_path, &claimed.job().accepted);
+        let target = self.place_target(entry, &entry.original_path, &claimed.job().accepted);
         let permit = claimed.quarantine_permit(&entry.held_path);
-        let moving = move |_: &_| outcome_of(&target.path, permit.redeem_folder(&remover, &target));
+        let moving = move |_: &_| outcome_of(&target.path, permit.redeem_place(&remover, &target));
         let stakes = self.blocking("moving into quarantine", moving).await?;
         Ok(stakes.map_or(Attempt::Done, Attempt::AtStake))
     }
@@ -164,8 +164,8 @@ impl Engine {
         remover: Arc<Remover>,
     ) -> Result<Attempt, EngineError> {
         if claimed.resources().worktrees.is_empty() {
-            let target = self.folder_target(entry, &entry.held_path, &claimed.job().accepted);
-            let Some(permit) = claimed.folder_permit(target) else { return Ok(Attempt::CalledOff) };
+            let target = self.place_target(entry, &entry.held_path, &claimed.job().accepted);
+            let Some(permit) = claimed.quarantine_purge_permit(target) else { return Ok(Attempt::CalledOff) };
             let (path, remover) = (PathBuf::from(&entry.held_path), remover.clone());
             let removing = move |_: &_| outcome_of(&path, permit.redeem(&remover).map(drop));
             if let Some(stakes) = self.blocking("emptying the quarantine", removing).await? {

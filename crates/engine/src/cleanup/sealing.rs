@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use freehold_domain::cleanup::{CleanupTrigger, SnapshotSeal, SnapshotWorktree, Stake};
 use freehold_domain::id::{CleanupJobId, SealId};
-use freehold_domain::seal::{MAX_LEFT_OUT, SealLeftOut, WorkspaceSeal};
-use freehold_git::{Finding, LeftOut, LeftOutReason, Remover, SealError, SealRequest, SealedWorktree};
+use freehold_domain::seal::{MAX_LEFT_OUT, SealKind, SealLeftOut, WorkspaceSeal};
+use freehold_git::{
+    Finding, HeadState, LeftOut, LeftOutReason, Remover, SealError, SealRequest, SealedWorktree,
+};
 use freehold_store as store;
 
 use super::permit::ClaimedJob;
@@ -15,10 +17,10 @@ use super::target::{Looked, doubt, stakes_of};
 use crate::{Engine, EngineError};
 
 /// How often a worktree may have changed under the name of an earlier seal of the same job.
-const MAX_NAMES: u32 = 100;
+pub(super) const MAX_NAMES: u32 = 100;
 
 /// After how many attempts of a job a person hears that its workspace cannot be sealed.
-const MAX_SEAL_ATTEMPTS: i64 = 3;
+pub(super) const MAX_SEAL_ATTEMPTS: i64 = 3;
 
 impl Engine {
     /// Seals what is on disk, worktree by worktree, and records each seal; a worktree that is gone needs none, and
@@ -93,6 +95,7 @@ impl Engine {
         let left_out = seal.left_out.iter().take(MAX_LEFT_OUT).map(left_out);
         let row = WorkspaceSeal {
             id: SealId::new(seal.id.clone())?,
+            kind: SealKind::Worktree,
             task_id: claimed.job().task_id.clone(),
             job_id: claimed.job().id.clone(),
             node_id: self.inner.options.node_id.clone(),
@@ -101,7 +104,7 @@ impl Engine {
             repository_path: worktree.repository_path.clone(),
             worktree_path: worktree.path.clone(),
             commit: seal.commit.to_string(),
-            branch: seal.head.branch().unwrap_or_default().to_owned(),
+            branch: seal.head.as_ref().and_then(HeadState::branch).unwrap_or_default().to_owned(),
             file_count: seal.file_count,
             size_bytes: seal.size_bytes,
             left_out: left_out.collect(),
@@ -140,11 +143,16 @@ impl Engine {
             purged?;
             crate::failpoint!("engine.purge.seal");
         }
+        let vault = self.inner.options.folder_seals.clone();
+        let is_in_vault = |seal: &SnapshotSeal| Path::new(&seal.repository_path) == vault;
+        if vault.exists() && claimed.resources().seals.iter().any(is_in_vault) {
+            self.blocking("giving back the room of seals", move |_| remover.compact_vault(&vault)).await?;
+        }
         Ok(Attempt::Done)
     }
 }
 
-fn left_out(left: &LeftOut) -> SealLeftOut {
+pub(super) fn left_out(left: &LeftOut) -> SealLeftOut {
     let reason = match left.reason {
         LeftOutReason::Disposable => "disposable",
         LeftOutReason::TooLarge => "too_large",

@@ -16,6 +16,7 @@ use freehold_store::cleanup::CleanupOutcome;
 use freehold_store::{StoreError, Tx};
 
 use super::borrowing::Holding;
+use super::folder::LookedFolder;
 use super::permit::ClaimedJob;
 use super::target::{JobView, Looked, foreign_executor, stakes_of};
 use super::{FOREIGN, tell};
@@ -118,18 +119,22 @@ impl Engine {
         if let Some(stake) = foreign_executor(resources) {
             return Ok(Attempt::AtStake(vec![stake]));
         }
-        if let Some(stakes) = super::scratch::stakes(resources).filter(|stakes| !stakes.is_empty()) {
-            return Ok(Attempt::AtStake(stakes));
-        }
         let mut looked = self.assess(&JobView::of(job, resources)).await?;
         if self.put_back(&looked).await? {
             looked = self.assess(&JobView::of(job, resources)).await?;
         }
-        let blocking: Vec<Stake> = looked.iter().flat_map(Looked::blocking).cloned().collect();
+        let folder = self.assess_folder(&JobView::of(job, resources)).await?;
+        let blocking = looked.iter().flat_map(Looked::blocking);
+        let blocking = blocking.chain(folder.iter().flat_map(LookedFolder::blocking));
+        let blocking: Vec<Stake> = blocking.cloned().collect();
         if !blocking.is_empty() {
             return Ok(Attempt::AtStake(blocking));
         }
         let sealed = match self.seal_all(claimed, &looked).await? {
+            Ok(sealed) => sealed,
+            Err(stakes) => return Ok(Attempt::AtStake(stakes)),
+        };
+        let sealed_folder = match self.seal_folder(claimed, folder.as_ref()).await? {
             Ok(sealed) => sealed,
             Err(stakes) => return Ok(Attempt::AtStake(stakes)),
         };
@@ -143,12 +148,18 @@ impl Engine {
             }
             crate::failpoint!("engine.cleanup.removed");
         }
+        let folder_path = folder.as_ref().map(LookedFolder::path);
+        if let Some(stakes) = self.remove_folder(claimed, folder, sealed_folder, remover).await? {
+            return Ok(Attempt::AtStake(stakes));
+        }
+        crate::failpoint!("engine.cleanup.folder_removed");
         for worktree in &resources.worktrees {
             self.verify_removed(worktree).await?;
         }
         Self::tidy_task_directory(&self.inner.options.workspaces_root, &resources.task_dir_name);
-        if let Some(stakes) = super::scratch::stakes(resources).filter(|stakes| !stakes.is_empty()) {
-            return Ok(Attempt::AtStake(stakes));
+        if let Some(path) = folder_path.filter(|path| Path::new(path).symlink_metadata().is_ok()) {
+            // Something came into it since the look; the next attempt seals it too.
+            return Err(EngineError::ChangedAfterSeal { path, file: ".".to_owned() });
         }
         crate::failpoint!("engine.cleanup.verified");
         Ok(Attempt::Done)

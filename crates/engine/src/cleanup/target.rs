@@ -239,7 +239,7 @@ impl Engine {
     pub(super) fn tidy_task_directory(root: &Path, task_dir_name: &str) {
         let is_one_name = Path::new(task_dir_name).components().count() == 1;
         if is_one_name && !task_dir_name.starts_with('.') {
-            // Fails, as it should, when anything is in it; multi-repository workspaces may hold a person's notes.
+            // Fails, as it should, when anything is in it.
             let _ = std::fs::remove_dir(root.join(task_dir_name));
         }
     }

@@ -18,7 +18,9 @@ pub(crate) async fn settle_unfinished_creations(engine: &Engine) -> Result<(), E
         }
         tracing::info!(task_id = %creation.task_id, creation_id = %creation.id, "settling an interrupted creation");
         if creation.restores() {
-            engine.finish_reopening(creation);
+            let id = creation.task_id.clone();
+            let task = engine.inner.store.read(move |tx| store::task::find(tx, &id)).await?;
+            engine.finish_restoring(creation, task.is_some_and(|task| task.is_open()));
         } else {
             engine.abandon(creation, 0).await?;
         }

@@ -62,11 +62,12 @@ pub enum BranchChoice {
 }
 
 /// What is known of a closed task before it is brought back.
-struct Closed {
+pub(super) struct Closed {
     task: Task,
-    environment: Option<TaskEnvironment>,
-    repos: Vec<EnvironmentRepo>,
+    pub(super) environment: Option<TaskEnvironment>,
+    pub(super) repos: Vec<EnvironmentRepo>,
     seals: Vec<WorkspaceSeal>,
+    pub(super) folder_seal: Option<WorkspaceSeal>,
     branch_prefixes: Vec<(String, String)>,
 }
 
@@ -90,10 +91,14 @@ impl Engine {
         .await
     }
 
-    /// Goes on in the background with an attempt that an earlier server did not finish.
-    pub(super) fn finish_reopening(&self, creation: Creation) {
+    /// Goes on in the background with an attempt that an earlier server did not finish. A task that is open was being
+    /// made from seals; any other was being brought back.
+    pub(super) fn finish_restoring(&self, creation: Creation, is_open: bool) {
         let engine = self.clone();
         self.own(async move {
+            if is_open {
+                return engine.finish_from_seals(creation).await;
+            }
             let task_id = creation.task_id.clone();
             let _turn = engine.inner.launches.one_at_a_time(&task_id).await;
             if let Err(error) = engine.carry_out_reopening(creation).await {
@@ -145,13 +150,17 @@ impl Engine {
                 None => Vec::new(),
             };
             let seals = store::seal::of_task(tx, &id)?;
+            let folder_seal = match &environment {
+                Some(environment) => store::seal::folder_of(tx, &environment.id)?,
+                None => None,
+            };
             let mut branch_prefixes = Vec::new();
             for repo in &repos {
                 if let Some(repository) = store::repository::find(tx, &repo.repository_id)? {
                     branch_prefixes.push((repository.local_path, repository.branch_prefix));
                 }
             }
-            Ok::<_, EngineError>(Closed { task, environment, repos, seals, branch_prefixes })
+            Ok::<_, EngineError>(Closed { task, environment, repos, seals, folder_seal, branch_prefixes })
         });
         read.await
     }
@@ -192,15 +201,14 @@ impl Engine {
             if repo.status != EnvironmentRepoStatus::Deleted && Path::new(&repo.worktree_path).exists() {
                 continue;
             }
-            if seal.node_id != self.inner.options.node_id {
-                let (task_id, node_id) = (closed.task.id.clone(), seal.node_id.clone());
-                return Err(EngineError::SealedElsewhere { task_id, node_id });
-            }
+            self.require_sealed_here(seal)?;
             worktrees.push(self.plan_restoration(closed, repo, seal, reopening, &new_name).await?);
         }
+        let folder_seal = self.folder_to_restore(closed, !worktrees.is_empty());
+        folder_seal.map(|seal| self.require_sealed_here(seal)).transpose()?;
         let same_name = closed.environment.as_ref().map(|environment| environment.task_dir_name.clone());
         let task_dir_name = match reopening.place {
-            Place::Elsewhere if !worktrees.is_empty() => new_name,
+            Place::Elsewhere if !worktrees.is_empty() || folder_seal.is_some() => new_name,
             Place::Same | Place::Elsewhere => same_name.unwrap_or_default(),
         };
         let now = self.now();
@@ -213,7 +221,16 @@ impl Engine {
             worktrees,
             created_at: now,
             updated_at: now,
+            folder_seal: folder_seal.map(|seal| seal.id.clone()),
         })
+    }
+
+    pub(super) fn require_sealed_here(&self, seal: &WorkspaceSeal) -> Result<(), EngineError> {
+        if seal.node_id == self.inner.options.node_id {
+            return Ok(());
+        }
+        let (task_id, node_id) = (seal.task_id.clone(), seal.node_id.clone());
+        Err(EngineError::SealedElsewhere { task_id, node_id })
     }
 
     async fn plan_restoration(
@@ -285,6 +302,7 @@ impl Engine {
 
     async fn restore_and_open(&self, creation: &Creation) -> Result<(), EngineError> {
         let _making = self.inner.makings.begin();
+        self.restore_folder_of(creation).await?;
         let mut revived = Vec::new();
         for planned in &creation.worktrees {
             let (Some(seal), Some(id)) = (&planned.seal, &planned.environment_repo_id) else { continue };
@@ -299,7 +317,7 @@ impl Engine {
             });
             crate::failpoint!("engine.reopen.restored");
         }
-        self.make_scratch_again(&creation.task_id).await?;
+        self.make_scratch_again(creation).await?;
         let branches =
             if revived.is_empty() { self.remaining_branches(&creation.task_id).await? } else { Vec::new() };
         self.open_again(creation, revived, branches).await?;
@@ -309,7 +327,7 @@ impl Engine {
     }
 
     /// Restores one worktree, or finds that an earlier attempt of the same plan did.
-    async fn restore(
+    pub(super) async fn restore(
         &self,
         planned: &PlannedWorktree,
         seal: &WorkspaceSeal,
@@ -391,6 +409,9 @@ impl Engine {
                 store::environment::set_place(tx, &environment.id, &place, name, now)?;
                 store::node::hold_environment(tx, &environment.id, &creation.node_id)?;
             }
+            if let Some(environment) = store::environment::find_by_task(tx, &task_id)? {
+                store::seal::set_folder_of(tx, &environment.id, None)?;
+            }
             store::environment::revive(tx, &task_id, &revived, now)?;
             for (repository, branch) in &branches {
                 store::task::set_checkout(tx, &task_id, repository, branch, now)?;
@@ -455,7 +476,7 @@ fn may_be_called_off(job: &CleanupJob) -> bool {
     }
 }
 
-fn origin_of(planned: &PlannedWorktree, restored: &Restored) -> WorktreeOrigin {
+pub(super) fn origin_of(planned: &PlannedWorktree, restored: &Restored) -> WorktreeOrigin {
     WorktreeOrigin {
         base_branch: planned.base_branch.clone(),
         base_commit: planned.base_commit.clone(),

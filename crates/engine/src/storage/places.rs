@@ -201,10 +201,13 @@ impl Index {
             history.insert(settled(Path::new(&worktree.path)), worktree.task_id.clone());
         }
         let own = names.snapshots.iter().filter_map(|(_, snapshot)| match snapshot {
-            Snapshot::Own(resources) => Some(&resources.worktrees),
+            Snapshot::Own(resources) => Some(resources),
             Snapshot::Foreign(_) => None,
         });
-        let removed = own.flatten().map(|worktree| worktree.path.as_str());
+        let removed = own.flat_map(|resources| {
+            let worktrees = resources.worktrees.iter().map(|worktree| worktree.path.as_str());
+            worktrees.chain([resources.workspace_path.as_str()])
+        });
         let removed = removed.chain(names.idle.iter().map(|idle| idle.path.as_str()));
         let trash_names = removed.map(|path| freehold_git::trash_name(Path::new(path))).collect();
         let foreign = names.snapshots.iter().filter_map(|(_, snapshot)| match snapshot {

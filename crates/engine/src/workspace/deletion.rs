@@ -4,7 +4,7 @@
 //! the last of its tasks leaves the trash, so that each of them can be brought back; one that comes back brings the
 //! workspace back with it.
 
-use freehold_domain::cleanup::CleanupJob;
+use freehold_domain::cleanup::{CleanupJob, Stake};
 use freehold_domain::clock::{IdSource, Timestamp};
 use freehold_domain::id::{StepId, TaskId, WorkflowId, WorkspaceId};
 use freehold_domain::workflow::{AutoArchive, Workspace};
@@ -37,6 +37,28 @@ pub struct DeleteWorkflow {
     pub seals: bool,
 }
 
+/// How many of the things at stake in a workspace are told.
+const MAX_REPORTED: usize = 100;
+
+/// What deleting a workspace would give back and what stands in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceReport {
+    /// Its name, which must be typed.
+    pub name: String,
+    /// How many open tasks are closed with it.
+    pub task_count: u64,
+    /// The sessions that would be stopped.
+    pub live_sessions: u64,
+    /// How much of the disk comes back, in bytes.
+    pub disk_bytes: u64,
+    /// What exists nowhere else and is sealed; at most 100.
+    pub sealed: Vec<Stake>,
+    /// What a seal does not hold, so that a person must decide; at most 100.
+    pub stakes: Vec<Stake>,
+    /// Until when its tasks can be brought back, were it deleted now.
+    pub restorable_until: Timestamp,
+}
+
 impl Engine {
     /// Deletes a workspace: all its tasks go to the trash, each through a job of its own.
     pub async fn delete_workspace(
@@ -54,6 +76,42 @@ impl Engine {
         }
         let terms = Terms { seals: request.seals, borrowers: BorrowerPolicy::Refuse };
         self.close_scope(Scope::Workspace { id }, terms).await
+    }
+
+    /// Tells what deleting a workspace would give back and what is at stake; changes nothing.
+    pub async fn workspace_report(&self, id: WorkspaceId) -> Result<WorkspaceReport, EngineError> {
+        let read = self.inner.store.read(move |tx| {
+            let found = store::workspace::find(tx, &id)?;
+            let absent = || EngineError::NotFound { noun: "workspace", id: id.to_string() };
+            let name = found.ok_or_else(absent)?.name;
+            let mut open = Vec::new();
+            for task in store::task::of_workspace(tx, &id)? {
+                if store::task::require(tx, &task)?.is_open() {
+                    open.push(task);
+                }
+            }
+            Ok::<_, EngineError>((name, open))
+        });
+        let (name, open) = read.await?;
+        let mut report = WorkspaceReport {
+            name,
+            task_count: open.len() as u64,
+            live_sessions: 0,
+            disk_bytes: 0,
+            sealed: Vec::new(),
+            stakes: Vec::new(),
+            restorable_until: self.now().plus_millis(self.inner.options.retention_ms),
+        };
+        for task in open {
+            let of_task = self.close_report(task, CloseAction::Delete).await?;
+            report.live_sessions += of_task.live_sessions;
+            report.disk_bytes += of_task.disk_bytes;
+            report.sealed.extend(of_task.sealed);
+            report.stakes.extend(of_task.stakes);
+        }
+        report.sealed.truncate(MAX_REPORTED);
+        report.stakes.truncate(MAX_REPORTED);
+        Ok(report)
     }
 
     /// Lists the deleted workspaces whose tasks are in the trash.

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Names that a session could want, each in a private module.
-const NAMES: [&str; 3] = [
+const NAMES: [&str; 4] = [
     "use crate::cleanup::permit::RemovalPermit as _;",
+    "use crate::cleanup::permit::FolderPermit as _;",
     "use crate::cleanup::permit::PurgePermit as _;",
     "use crate::cleanup::permit::ClaimedJob as _;",
 ];
@@ -20,6 +21,8 @@ async fn steps_of_a_job(engine: &Engine) {
     drop(engine.attempt());
     drop(engine.remove());
     drop(engine.seal_all());
+    drop(engine.seal_folder());
+    drop(engine.remove_folder());
     drop(engine.purge());
 }
 ";
@@ -45,7 +48,7 @@ fn session_code_cannot_name_a_permit_nor_take_a_step_that_needs_one() {
 
     let steps = refusals(&libraries, STEPS);
     let private: Vec<&str> = steps.iter().map(|(code, _)| code.as_str()).collect();
-    assert_eq!(private, ["E0624"; 4], "{steps:?}");
+    assert_eq!(private, ["E0624"; 6], "{steps:?}");
 }
 
 /// The code and message of every error that the compiler finds with lines added to the module of sessions.

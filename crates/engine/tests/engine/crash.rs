@@ -2,6 +2,7 @@
 //!
 //! The server is this test binary, run again as a child that aborts at a failpoint.
 
+mod folders;
 mod lent;
 mod quarantined;
 
@@ -108,6 +109,7 @@ async fn child() {
         }
         scene @ ("quarantine" | "take back" | "purge") => quarantined::play(&engine, scene).await,
         scene @ ("hand over" | "transfer" | "reset") => lent::play(&engine, scene).await,
+        "from seal" => folders::play(&engine).await,
         scene => panic!("{scene}"),
     }
 }

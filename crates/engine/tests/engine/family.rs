@@ -107,7 +107,7 @@ fn a_cascade_asks_for_all_that_is_at_stake_together_and_changes_nothing_before()
         commit_all(world, &worktrees[1]);
         let refused =
             engine.close_tasks(family[0].clone(), ask(CloseAction::Archive, false), WITH_PARTS).await;
-        let Err(EngineError::AtStake { task_id, stakes }) = refused else { panic!("{refused:?}") };
+        let Err(EngineError::AtStake { task_id, stakes, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!(task_id, family[0]);
         let mut places: Vec<&str> = stakes.iter().map(|stake| stake.worktree_path.as_str()).collect();
         places.dedup();

@@ -14,6 +14,7 @@ mod crash;
 mod creation;
 mod deletion;
 mod family;
+mod folders;
 mod ground;
 mod harness;
 mod inherited;

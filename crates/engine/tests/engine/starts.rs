@@ -8,7 +8,7 @@ use freehold_domain::cleanup::{CleanupState, CleanupTrigger, StakeKind};
 use freehold_domain::environment::WorkspaceKind;
 use freehold_domain::id::{RepositoryId, TaskId};
 use freehold_domain::task::TaskState;
-use freehold_engine::cleanup::{CloseAction, Decision};
+use freehold_engine::cleanup::CloseAction;
 use freehold_engine::environment::reopen::{Place, Reopening};
 use freehold_engine::error::BranchHolder;
 use freehold_engine::task::{NewTask, NewTaskRepository, TaskView};
@@ -437,34 +437,6 @@ fn a_worktree_that_is_gone_by_the_launch_fails_it_and_nothing_is_made_instead() 
         engine.start_task(id.clone()).await.unwrap();
         assert!(fails(&engine, &id).await.contains("by-hand does not exist"));
         assert!(world.worktrees().is_empty() && world.task_directories().is_empty());
-        engine.shutdown().await;
-    });
-}
-
-#[test]
-fn a_scratch_folder_goes_when_it_is_empty_and_waits_for_a_person_when_it_is_not() {
-    on_both_engines(async |world: &World| {
-        let engine = world.start().await;
-        let view = begin(&engine, scratch()).await;
-        let (id, environment) = (view.summary.task.id.clone(), view.environment.unwrap().environment);
-        let folder = PathBuf::from(&environment.workspace_path);
-        assert_eq!(environment.kind(), Some(WorkspaceKind::Scratch));
-        assert_eq!(world.task_directories(), std::slice::from_ref(&folder));
-        write_file(&folder.join("notes/idea.txt"), "an idea\n");
-        let job = close(&engine, &id, CloseAction::Delete).await;
-        assert_eq!(job.state, CleanupState::NeedsDecision, "{job:#?}");
-        assert_eq!(
-            (job.stakes[0].kind, &job.stakes[0].items),
-            (StakeKind::Untracked, &vec!["notes".to_owned()])
-        );
-        assert_eq!(std::fs::read_to_string(folder.join("notes/idea.txt")).unwrap(), "an idea\n");
-        std::fs::remove_file(folder.join("notes/idea.txt")).unwrap();
-        std::fs::remove_dir(folder.join("notes")).unwrap();
-        let job = engine.decide(job.id, Decision::Retry).await.unwrap();
-        assert_eq!(crate::harness::wait_for_job(&engine, &job).await.state, CleanupState::Succeeded);
-        assert!(!folder.exists());
-        engine.reopen_task(id, Reopening::default()).await.unwrap();
-        assert!(folder.is_dir(), "a task that comes back has its folder again");
         engine.shutdown().await;
     });
 }

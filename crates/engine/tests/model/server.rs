@@ -69,6 +69,7 @@ impl Server {
             node_id: self.node.clone(),
             hostname: format!("host-of-{}", self.node),
             workspaces_root: self.root(),
+            folder_seals: self.home.join("folder-seals"),
             demo_agent: (demo_agent(), Vec::new()),
             agent_handshake_ms: 20_000,
             agent_stop_grace_ms: 500,

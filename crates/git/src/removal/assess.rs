@@ -2,7 +2,7 @@
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::commits::{BranchFate, Judged, branch_fate, private_commits};
 use super::{Assessment, BranchPolicy, Finding, FindingKind, Presence, RemovalTarget, checkout, target};
@@ -268,7 +268,7 @@ fn judge_branch(
     if is_elsewhere {
         return Ok((BranchFate::Stays, None));
     }
-    let is_sealed = |sealed: &SealedWorktree| matches!(&sealed.seal.head, HeadState::Branch { name, .. } if *name == target.branch);
+    let is_sealed = |sealed: &SealedWorktree| matches!(&sealed.seal.head, Some(HeadState::Branch { name, .. }) if *name == target.branch);
     let judged = Judged {
         repo: &target.repo,
         branch: &target.branch,
@@ -283,15 +283,9 @@ fn judge_branch(
             // long as it stays, and who closes a task is not asked about a branch that can stay.
             let restored = HeadState::Branch { name: target.branch.clone(), tip: Some(tip.clone()) };
             drop(finding);
-            let fate = if sealed.seal.head == restored { BranchFate::Goes(tip) } else { BranchFate::Stays };
-            Ok((fate, None))
+            let is_restored = sealed.seal.head.as_ref() == Some(&restored);
+            Ok((if is_restored { BranchFate::Goes(tip) } else { BranchFate::Stays }, None))
         }
         (judged, _) => Ok(judged),
     }
-}
-
-/// Where the directory of the target goes before it is unlinked; found again after a crash by its name alone.
-pub(super) fn trash_entry(target: &RemovalTarget, inode: u64) -> PathBuf {
-    let hash = crate::lock::path_hash(&target.path);
-    super::trash_dir(&target.managed_root).join(format!("{hash:016x}-{inode}"))
 }

@@ -27,7 +27,7 @@ pub(super) fn after_a_moment(directory: &Path) -> Option<Finding> {
 }
 
 /// The processes inside at this moment.
-pub(super) fn now(directory: &Path) -> Option<Finding> {
+fn now(directory: &Path) -> Option<Finding> {
     let directory = settled(directory);
     let own = std::process::id().to_string();
     let mut inside = Vec::new();

@@ -17,7 +17,7 @@ use super::survey::survey;
 use super::unlink::unlink_directory;
 use super::{
     Assessment, ExpectedIdentity, Finding, FindingKind, Presence, RemovalError, RemovalOutcome,
-    RemovalTarget, Remover, in_use, target,
+    RemovalTarget, Remover, accepts, in_use, target,
 };
 use crate::lock::RepositoryLock;
 use crate::registration::{self, Occupant, Registration, settled};
@@ -25,7 +25,7 @@ use crate::{Git, GitError, SealedWorktree, failpoint};
 
 /// A directory that is no worktree, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FolderTarget {
+pub struct PlaceTarget {
     /// Its absolute path.
     pub path: PathBuf,
     /// The folder that it must lie in, with no link on the way.
@@ -51,10 +51,10 @@ pub struct PlaceMove {
 
 impl Remover {
     /// Tells what stands in the way of moving or removing a directory that is no worktree; changes nothing.
-    pub fn assess_folder(target: &FolderTarget) -> Result<Assessment, GitError> {
+    pub fn assess_place(target: &PlaceTarget) -> Result<Assessment, GitError> {
         let found =
             |presence, findings| Assessment { presence, head: None, findings, found_elsewhere: Vec::new() };
-        target::guard_folder(target)?;
+        target::require_inside(&target.path, &target.managed_root)?;
         let path = &target.path;
         let occupied = |by: String| {
             let detail = format!("{} is not what was found there: {by}.", path.display());
@@ -87,7 +87,7 @@ impl Remover {
             Ok(found) => found.into_findings(path),
             Err(error) => vec![Finding::unknown(&error)],
         };
-        findings.extend(in_use::now(path));
+        findings.extend(in_use::after_a_moment(path));
         findings.retain(|finding| !accepts(&target.accepted, finding));
         Ok(found(Presence::Present, findings))
     }
@@ -134,15 +134,15 @@ impl Remover {
         registration: &Registration,
         to: &Path,
     ) -> Result<(), RemovalError> {
-        if let Some(finding) = in_use::now(to) {
+        if let Some(finding) = in_use::after_a_moment(to) {
             return Err(RemovalError::AtStake(Assessment { findings: vec![finding], ..looked.clone() }));
         }
         refuse_changed(&self.git, sealed, registration, to)
     }
 
     /// Moves a directory that is no worktree into quarantine, when nothing stands in the way.
-    pub fn quarantine_folder(&self, target: &FolderTarget, to: &Path) -> Result<(), RemovalError> {
-        let mut looked = Self::assess_folder(target)?;
+    pub fn quarantine_place(&self, target: &PlaceTarget, to: &Path) -> Result<(), RemovalError> {
+        let mut looked = Self::assess_place(target)?;
         if looked.presence == Presence::Present && looked.is_safe() {
             looked.findings.extend(in_use::after_a_moment(&target.path));
         }
@@ -155,7 +155,7 @@ impl Remover {
         failpoint!("git.quarantine.before_rename");
         rename(&target.path, to, target.inode)?;
         failpoint!("git.quarantine.moved");
-        if let Some(finding) = in_use::now(to) {
+        if let Some(finding) = in_use::after_a_moment(to) {
             rename(to, &target.path, target.inode)?;
             return Err(RemovalError::AtStake(Assessment { findings: vec![finding], ..looked }));
         }
@@ -163,8 +163,8 @@ impl Remover {
     }
 
     /// Removes a directory that is no worktree from the quarantine, for good.
-    pub fn remove_folder(&self, target: &FolderTarget) -> Result<RemovalOutcome, RemovalError> {
-        let looked = Self::assess_folder(target)?;
+    pub fn remove_place(&self, target: &PlaceTarget) -> Result<RemovalOutcome, RemovalError> {
+        let looked = Self::assess_place(target)?;
         if !looked.is_safe() {
             return Err(RemovalError::AtStake(looked));
         }
@@ -269,11 +269,4 @@ fn refuse_relative_link(path: &Path) -> Result<(), RemovalError> {
     let findings = vec![Finding::new(FindingKind::Unknown, Vec::new(), detail)];
     let presence = Presence::Present;
     Err(RemovalError::AtStake(Assessment { presence, head: None, findings, found_elsewhere: Vec::new() }))
-}
-
-fn accepts(accepted: &[Finding], finding: &Finding) -> bool {
-    let is_same = |given: &Finding| {
-        (given.kind, &given.items, given.total) == (finding.kind, &finding.items, finding.total)
-    };
-    finding.kind.is_discardable() && accepted.iter().any(is_same)
 }

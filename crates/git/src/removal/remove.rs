@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::assess::{Look, assess, fate_of_branch, remaining_registration, trash_entry};
+use super::assess::{Look, assess, fate_of_branch, remaining_registration};
 use super::commits::BranchFate;
 use super::unlink::unlink_directory;
 use super::{
@@ -16,6 +16,19 @@ use super::{
 use crate::lock::RepositoryLock;
 use crate::registration::{self, HIDDEN, Registration};
 use crate::{BranchUse, Git, GitError, Oid, SealedWorktree, WorktreePlan, failpoint};
+
+/// Where something is that goes, and the folder whose trash it goes through.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Site<'a> {
+    pub(super) path: &'a Path,
+    pub(super) managed_root: &'a Path,
+}
+
+impl<'a> Site<'a> {
+    fn of(target: &'a RemovalTarget) -> Self {
+        Self { path: &target.path, managed_root: &target.managed_root }
+    }
+}
 
 /// Looks again and gives the worktree back; the lock is that of the target's repository. What is moved into the
 /// trash stays there, for whoever empties it.
@@ -48,7 +61,7 @@ pub(super) fn give_back(
     let branch_removed = remove_branch(git, target, sealed, lock, look.branch.clone())?;
     failpoint!("git.removal.after_branch");
     verify(git, target, lock.common_dir(), branch_removed)?;
-    let trash = decided_of(target)?;
+    let trash = decided_of(&Site::of(target))?;
     Ok(GivenBack { outcome: outcome(&look, !trash.is_empty(), branch_removed), trash })
 }
 
@@ -62,16 +75,17 @@ fn move_away(
     inode: u64,
 ) -> Result<(), RemovalError> {
     failpoint!("git.removal.before_rename");
-    let entry = move_to_trash(target, inode)?;
+    let site = Site::of(target);
+    let entry = move_to_trash(&site, inode)?;
     failpoint!("git.removal.moved");
     let hidden = look.registration.as_ref().map_or(Ok(()), Registration::hide);
     failpoint!("git.removal.hidden");
     let seen = hidden.map_err(RemovalError::from).and_then(|()| look_behind(git, look, sealed, &entry));
     if let Err(error) = seen {
-        move_back(target, look.registration.as_ref(), &entry)?;
+        move_back(&site, look.registration.as_ref(), &entry)?;
         return Err(error);
     }
-    let decided = trash_entry(target, inode);
+    let decided = trash_entry(&site, inode);
     Ok(std::fs::rename(&entry, &decided).map_err(GitError::io("moving in the trash", &entry))?)
 }
 
@@ -115,14 +129,20 @@ pub(super) fn refuse_changed(
 ) -> Result<(), RemovalError> {
     let (record, changed) = std::thread::scope(|scope| {
         let record = scope.spawn(|| sealed.has_same_record(git, &registration.dir));
-        let changed = sealed.changed_file(top);
+        let changed = refuse_changed_files(sealed, top);
         (record.join(), changed)
     });
     let lost = || GitError::io("reading", &registration.dir)(ErrorKind::Other.into());
-    if let Some(path) = changed? {
-        return Err(RemovalError::Changed { path });
-    }
+    changed?;
     if record.map_err(|_| lost())?? { Ok(()) } else { Err(RemovalError::Changed { path: ".git".into() }) }
+}
+
+/// Refuses a directory whose files are not as they were sealed.
+pub(super) fn refuse_changed_files(sealed: &SealedWorktree, top: &Path) -> Result<(), RemovalError> {
+    match sealed.changed_file(top)? {
+        Some(path) => Err(RemovalError::Changed { path }),
+        None => Ok(()),
+    }
 }
 
 /// Looks once more when nobody can find the worktree by its path any longer: what came into it between the look
@@ -133,7 +153,7 @@ fn look_behind(
     sealed: Option<&SealedWorktree>,
     entry: &Path,
 ) -> Result<(), RemovalError> {
-    if let Some(finding) = in_use::now(entry) {
+    if let Some(finding) = in_use::after_a_moment(entry) {
         let findings = vec![finding];
         return Err(RemovalError::AtStake(Assessment { findings, ..look.assessment.clone() }));
     }
@@ -156,45 +176,47 @@ pub(super) fn put_back(target: &RemovalTarget, lock: &RepositoryLock) -> Result<
         return Ok(false);
     }
     let registration = remaining_registration(target, lock.common_dir())?;
-    match (registration, entries_of(target, undecided)?.as_slice()) {
-        (Some(registration), [entry]) => move_back(target, Some(&registration), &entry.path).map(|()| true),
+    match (registration, entries_of(&Site::of(target), undecided)?.as_slice()) {
+        (Some(registration), [entry]) => {
+            move_back(&Site::of(target), Some(&registration), &entry.path).map(|()| true)
+        }
         _ => Ok(false),
     }
 }
 
 /// Frees the path in one step. The rename takes whatever has the name at that moment, so what was moved is
 /// looked at again, and put back when it is not what was assessed.
-fn move_to_trash(target: &RemovalTarget, inode: u64) -> Result<PathBuf, GitError> {
-    let trash = trash_dir(&target.managed_root);
-    let entry = undecided(trash_entry(target, inode));
+pub(super) fn move_to_trash(site: &Site<'_>, inode: u64) -> Result<PathBuf, GitError> {
+    let trash = trash_dir(site.managed_root);
+    let entry = undecided(trash_entry(site, inode));
     let mut tries = 0;
     loop {
         std::fs::create_dir_all(&trash).map_err(GitError::io("making the folder", &trash))?;
         tries += 1;
-        match std::fs::rename(&target.path, &entry) {
+        match std::fs::rename(site.path, &entry) {
             // Whoever took the last entry out of the folder removed it meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound && tries < 3 && !trash.exists() => {}
-            moved => break moved.map_err(GitError::io("moving into the trash", &target.path))?,
+            moved => break moved.map_err(GitError::io("moving into the trash", site.path))?,
         }
     }
     let moved = entry.symlink_metadata().map_err(GitError::io("looking at", &entry))?;
     if moved.ino() != inode {
-        move_back(target, None, &entry)?;
+        move_back(site, None, &entry)?;
         let by = "something else was put there during the removal".to_owned();
-        return Err(GitError::Occupied { path: target.path.clone(), by });
+        return Err(GitError::Occupied { path: site.path.to_owned(), by });
     }
     Ok(entry)
 }
 
 /// Puts back what must not go: first the registration, then the directory. Something that came to the path meanwhile is not overwritten: then the worktree
 /// stays in the trash folder, which nothing empties of what is registered.
-fn move_back(
-    target: &RemovalTarget,
+pub(super) fn move_back(
+    site: &Site<'_>,
     registration: Option<&Registration>,
     entry: &Path,
 ) -> Result<(), GitError> {
     registration.map_or(Ok(()), Registration::show)?;
-    let moved = renameat_with(CWD, entry, CWD, &target.path, RenameFlags::NOREPLACE);
+    let moved = renameat_with(CWD, entry, CWD, site.path, RenameFlags::NOREPLACE);
     moved.map_err(|error| GitError::io("moving out of the trash", entry)(error.into()))?;
     if let Some(trash) = entry.parent() {
         // Fails, as it should, while anything else is in it.
@@ -212,26 +234,42 @@ pub(super) fn remove_registration(common_dir: &Path, registration: &Registration
     Ok(())
 }
 
-/// What this or an earlier, interrupted removal of the target moved into the trash to stay there.
-fn decided_of(target: &RemovalTarget) -> Result<Vec<TrashEntry>, GitError> {
-    let entries = entries_of(target, |entry| entry)?;
+/// What this or an earlier, interrupted removal moved into the trash to stay there.
+fn decided_of(site: &Site<'_>) -> Result<Vec<TrashEntry>, GitError> {
+    let entries = entries_of(site, |entry| entry)?;
     if entries.is_empty() {
         // Fails, as it should, while anything is in it.
-        _ = std::fs::remove_dir(trash_dir(&target.managed_root));
+        _ = std::fs::remove_dir(trash_dir(site.managed_root));
     }
     Ok(entries)
 }
 
+/// Unlinks what this or an earlier, interrupted removal moved into the trash; tells whether there was anything.
+pub(super) fn empty_trash_of(site: &Site<'_>) -> Result<bool, GitError> {
+    let entries = decided_of(site)?;
+    entries.iter().try_for_each(reap::unlink)?;
+    Ok(!entries.is_empty())
+}
+
+/// Where something goes before it is unlinked; found again after a crash by its name alone.
+pub(super) fn trash_entry(site: &Site<'_>, inode: u64) -> PathBuf {
+    let hash = crate::lock::path_hash(site.path);
+    trash_dir(site.managed_root).join(format!("{hash:016x}-{inode}"))
+}
+
 /// The name of an entry until it was looked at once more.
-fn undecided(mut entry: PathBuf) -> PathBuf {
+pub(super) fn undecided(mut entry: PathBuf) -> PathBuf {
     entry.as_mut_os_string().push(".undecided");
     entry
 }
 
 /// What removals of the target moved into the trash. An entry names the inode that was assessed; anything else
 /// under such a name is left alone.
-fn entries_of(target: &RemovalTarget, named: fn(PathBuf) -> PathBuf) -> Result<Vec<TrashEntry>, GitError> {
-    let trash = trash_dir(&target.managed_root);
+pub(super) fn entries_of(
+    site: &Site<'_>,
+    named: fn(PathBuf) -> PathBuf,
+) -> Result<Vec<TrashEntry>, GitError> {
+    let trash = trash_dir(site.managed_root);
     let listed = match trash.read_dir() {
         Ok(listed) => listed,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -241,7 +279,7 @@ fn entries_of(target: &RemovalTarget, named: fn(PathBuf) -> PathBuf) -> Result<V
     for entry in listed {
         let path: PathBuf = entry.map_err(GitError::io("listing", &trash))?.path();
         match path.symlink_metadata() {
-            Ok(metadata) if metadata.is_dir() && path == named(trash_entry(target, metadata.ino())) => {
+            Ok(metadata) if metadata.is_dir() && path == named(trash_entry(site, metadata.ino())) => {
                 entries.push(TrashEntry { path, inode: metadata.ino() });
             }
             Ok(_) => {}

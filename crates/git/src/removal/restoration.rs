@@ -38,6 +38,11 @@ pub(crate) fn undo_restoration(
     if metadata.is_some() { unlink_directory(staging, None) } else { Ok(()) }
 }
 
+/// Removes the staging folder of a folder that was being restored.
+pub(crate) fn undo_folder_restoration(staging: &Path) -> Result<(), GitError> {
+    unlink_directory(staging, None)
+}
+
 /// Whether a registration is that of a directory beside the place: what is at the place does not name it.
 fn leads_back(registration: &Registration, path: &Path) -> Result<bool, GitError> {
     let is_free = linked_registration(path)?.as_ref() != Some(&registration.dir);

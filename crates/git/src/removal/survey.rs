@@ -1,5 +1,6 @@
 //! Walks a directory as it is on disk: no link is followed and no other file system entered.
 
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -75,8 +76,14 @@ impl Survey {
     }
 }
 
-/// Looks into every directory below the top, also into disposable ones.
+/// Looks into every directory below the top, also into disposable ones. Git's own file at the top is that of the
+/// worktree.
 pub(super) fn survey(top: &Path) -> Result<Survey, GitError> {
+    survey_without(top, &[OsString::from(".git")])
+}
+
+/// As [`survey`], without what has one of these names at the top.
+pub(super) fn survey_without(top: &Path, apart: &[OsString]) -> Result<Survey, GitError> {
     let device = top.symlink_metadata().map_err(GitError::io("looking at", top))?.dev();
     let mut survey = Survey::default();
     let mut open = vec![PathBuf::new()];
@@ -84,8 +91,12 @@ pub(super) fn survey(top: &Path) -> Result<Survey, GitError> {
         let mut marks = 0;
         for (name, is_dir) in list(&top.join(&relative))? {
             let inner = relative.join(&name);
+            let is_top = relative.as_os_str().is_empty();
+            if is_top && apart.contains(&name) {
+                continue;
+            }
             if name.eq_ignore_ascii_case(".git") {
-                if !relative.as_os_str().is_empty() {
+                if !is_top || !apart.iter().any(|apart| apart == ".git") {
                     survey.repositories.push(relative.clone());
                 }
                 continue;
@@ -127,7 +138,7 @@ pub(super) fn precious_files(top: &Path, directory: &Path) -> Result<Vec<PathBuf
 }
 
 /// The entries of a directory: name, and whether it is a directory and no link to one.
-fn list(directory: &Path) -> Result<Vec<(std::ffi::OsString, bool)>, GitError> {
+fn list(directory: &Path) -> Result<Vec<(OsString, bool)>, GitError> {
     let entries = directory.read_dir().map_err(GitError::io("listing", directory))?;
     let entries =
         entries.map(|entry| entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?.is_dir()))));

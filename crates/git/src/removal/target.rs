@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use super::{FolderTarget, RemovalTarget};
+use super::RemovalTarget;
 use crate::registration::settled;
 use crate::{GitError, ListedWorktree};
 
@@ -12,35 +12,40 @@ pub(super) fn guard(
     common_dir: &Path,
     listed: &[ListedWorktree],
 ) -> Result<(), GitError> {
-    let protected =
-        |reason: &str| GitError::Protected { path: target.path.clone(), reason: reason.to_owned() };
-    guard_path(&target.path, &target.managed_root)?;
+    require_inside(&target.path, &target.managed_root)?;
     let path = settled(&target.path);
     let is_around = |place: &Path| settled(place).starts_with(&path) || common_dir.starts_with(&path);
     let main_checkout = listed.iter().find(|listed| listed.registration.is_none());
     if is_around(&target.repo) || main_checkout.is_some_and(|main| is_around(&main.path)) {
-        return Err(protected("it is a repository, or a folder around one"));
+        return Err(protected(&target.path, "it is a repository, or a folder around one"));
     }
     Ok(())
 }
 
-/// Refuses a directory that is no worktree and that is never moved or removed: one outside the managed root.
-pub(super) fn guard_folder(target: &FolderTarget) -> Result<(), GitError> {
-    guard_path(&target.path, &target.managed_root)
+/// As [`guard`], for a folder that belongs to no repository: it may not be around the one that holds its seal.
+pub(super) fn guard_folder(path: &Path, managed_root: &Path, vault: &Path) -> Result<(), GitError> {
+    require_inside(path, managed_root)?;
+    if settled(vault).starts_with(settled(path)) {
+        return Err(protected(path, "it is a folder around the seals"));
+    }
+    Ok(())
 }
 
-fn guard_path(path: &Path, managed_root: &Path) -> Result<(), GitError> {
-    let protected = |reason: &str| GitError::Protected { path: path.to_owned(), reason: reason.to_owned() };
+pub(super) fn require_inside(path: &Path, managed_root: &Path) -> Result<(), GitError> {
     let is_plain =
         |path: &Path| path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     if !is_plain(path) || !path.is_absolute() {
-        return Err(protected("it is not a plain absolute path"));
+        return Err(protected(path, "it is not a plain absolute path"));
     }
     let inside = path.strip_prefix(managed_root);
     if inside.map_or(true, |inside| inside.components().next().is_none()) {
-        return Err(protected("it does not lie inside the folder of the workspaces"));
+        return Err(protected(path, "it does not lie inside the folder of the workspaces"));
     }
     Ok(())
+}
+
+fn protected(path: &Path, reason: &str) -> GitError {
+    GitError::Protected { path: path.to_owned(), reason: reason.to_owned() }
 }
 
 /// The first link on the way from the managed root to the path: what lies behind it is somewhere else.

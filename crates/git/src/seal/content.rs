@@ -87,6 +87,8 @@ pub(super) struct Sources<'a> {
     /// When the index was written; none when its word is not taken for any file.
     pub(super) index_written: Option<Time>,
     pub(super) untracked: &'a BTreeSet<&'a [u8]>,
+    /// Whether untracked files have the limits of ignored ones, as in a folder that is no worktree.
+    pub(super) limits_untracked: bool,
     /// The time on the file system when the work began.
     pub(super) begun: Time,
 }
@@ -155,7 +157,8 @@ impl Sources<'_> {
                 [] => SealedKind::Ignored,
                 _ => SealedKind::Tracked,
             };
-            if kind == SealedKind::Ignored {
+            let is_limited = kind == SealedKind::Untracked && self.limits_untracked;
+            if kind == SealedKind::Ignored || is_limited {
                 let size = size_of(found);
                 let is_disposable = known.is_in_disposable(path);
                 let refused =

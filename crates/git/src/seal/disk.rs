@@ -70,6 +70,8 @@ pub(super) struct Known<'a> {
     pub(super) disposable: &'a [String],
     /// Directories of such names, and whether Git ignores them.
     pub(super) ignored: BTreeMap<Vec<u8>, bool>,
+    /// Names at the top that are none of it: Git's own file, or the worktrees in a folder around them.
+    pub(super) apart: &'a BTreeSet<Vec<u8>>,
 }
 
 impl Known<'_> {
@@ -130,6 +132,11 @@ impl Look {
         Ok(walk.look)
     }
 
+    /// The files and links, by path.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.found.iter().filter(|(_, found)| !matches!(found, Found::Directory(_))).map(|(path, _)| path)
+    }
+
     /// The directories with their permissions.
     pub(super) fn directories(&self) -> impl Iterator<Item = (&Vec<u8>, u32)> {
         self.found.iter().filter_map(|(path, found)| match found {
@@ -186,7 +193,12 @@ impl Walk<'_> {
         }
         for entry in entries {
             let name = entry.file_name();
-            if directory.is_empty() && name == ".git" {
+            if directory.is_empty() && self.known.apart.contains(name.as_bytes()) {
+                continue;
+            }
+            let is_folder = !self.known.apart.contains(&b".git"[..]);
+            if directory.is_empty() && is_folder && name.eq_ignore_ascii_case(".git") {
+                self.leave(name.as_bytes(), LeftOutReason::NestedRepository);
                 continue;
             }
             let mut inner = directory.to_owned();

@@ -33,6 +33,16 @@ pub(super) struct Manifest {
     pub(super) untracked: Vec<PathText>,
     pub(super) odd: Vec<OddFile>,
     pub(super) left_out: Vec<ManifestLeftOut>,
+    /// What is to be said of a folder that is no worktree; none for a worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) folder: Option<ManifestFolder>,
+}
+
+/// A folder that is no worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ManifestFolder {
+    /// Its own permissions.
+    pub(super) permissions: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,18 +53,19 @@ pub(super) struct ManifestHead {
 }
 
 impl ManifestHead {
-    pub(super) fn of(head: &HeadState) -> Self {
-        let commit = head.tip().map(|tip| tip.as_str().to_owned());
-        Self { branch: head.branch().map(str::to_owned), commit }
+    /// A folder has neither branch nor commit.
+    pub(super) fn of(head: Option<&HeadState>) -> Self {
+        let commit = head.and_then(HeadState::tip).map(|tip| tip.as_str().to_owned());
+        Self { branch: head.and_then(HeadState::branch).map(str::to_owned), commit }
     }
 
-    pub(super) fn state(&self) -> Result<HeadState, GitError> {
+    pub(super) fn state(&self) -> Result<Option<HeadState>, GitError> {
         let tip: Option<Oid> = self.commit.as_deref().map(str::parse).transpose()?;
-        match (&self.branch, tip) {
-            (Some(name), tip) => Ok(HeadState::Branch { name: name.clone(), tip }),
-            (None, Some(tip)) => Ok(HeadState::Detached { tip }),
-            (None, None) => Err(GitError::InvalidOid { text: String::new() }),
-        }
+        Ok(match (&self.branch, tip) {
+            (Some(name), tip) => Some(HeadState::Branch { name: name.clone(), tip }),
+            (None, Some(tip)) => Some(HeadState::Detached { tip }),
+            (None, None) => None,
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use super::tree::LINK;
 use super::{ListedSeal, SPACE, Seal, SealError, SealedFile, SealedKind, reference};
 use crate::command::{GitCommand, path_from_bytes};
 use crate::diff::{self, Change};
-use crate::{FileChange, FileDiff, Git, GitError, Oid};
+use crate::{FileChange, FileDiff, Git, GitError, HeadState, Oid};
 
 /// The parts of the tree of a seal that hold files. `staged/` and `objects/` only keep objects alive.
 const PARTS: [&str; 6] = ["files", "ignored", "odd", "state", "index", "manifest.json"];
@@ -112,13 +112,21 @@ pub(super) fn seal_of(
         commit: commit.clone(),
         created_at_unix: created_at_unix.max(0),
         path: path_from_bytes(&manifest.path.0),
-        head: manifest.head.state()?,
+        head: head_of(manifest)?,
         base: manifest.base.as_deref().map(str::parse).transpose()?,
         operation_in_progress: manifest.operation_in_progress.clone(),
         file_count: manifest.file_count,
         size_bytes: manifest.size_bytes,
         left_out: manifest.left_out.iter().map(|left| left.shown()).collect(),
     })
+}
+
+/// What was checked out. Only a folder may be without.
+fn head_of(manifest: &Manifest) -> Result<Option<HeadState>, GitError> {
+    match (manifest.head.state()?, &manifest.folder) {
+        (None, None) => Err(GitError::InvalidOid { text: String::new() }),
+        (head, _) => Ok(head),
+    }
 }
 
 pub(super) fn list(git: &Git, repo: &Path) -> Result<Vec<ListedSeal>, SealError> {
@@ -233,7 +241,7 @@ impl<'a> Comparison<'a> {
             64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
             _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
         };
-        let base = seal.base.as_ref().or(seal.head.tip());
+        let base = seal.base.as_ref().or(seal.head.as_ref().and_then(HeadState::tip));
         let base = base.map_or(empty, Oid::as_str).to_owned();
         let files = format!("{}:files", seal.commit);
         let command = git.read("looking into a seal of", repo).args(["rev-parse", "--verify", "--quiet"]);

@@ -24,7 +24,7 @@ use crate::{Git, GitError, HeadState, IdleWorktree, failpoint, removal};
 
 mod branch;
 mod commit_files;
-mod files;
+pub(super) mod files;
 mod ground;
 mod record;
 
@@ -35,10 +35,10 @@ pub use ground::GroundUse;
 const STAGING: &str = ".freehold-restore-";
 
 /// The file in a staging folder that says which directory was complete before it was moved.
-const COMPLETE: &str = "complete";
+pub(super) const COMPLETE: &str = "complete";
 
 /// The staging folder for a path, and the worktree in it.
-fn staging_of(path: &Path, id: &str) -> Option<(PathBuf, PathBuf)> {
+pub(super) fn staging_of(path: &Path, id: &str) -> Option<(PathBuf, PathBuf)> {
     let staging = path.parent()?.join(format!("{STAGING}{id}"));
     let inner = staging.join(path.file_name()?);
     Some((staging, inner))
@@ -60,7 +60,8 @@ pub(super) fn restore(
     };
     let lock = git.lock_repository_of(&request.repo)?;
     let stored = read::find(git, &request.repo, &request.id)?;
-    let restoration = Restoration { git, request, lock: &lock, stored: &stored, staging, inner };
+    let head = require_head(&stored)?;
+    let restoration = Restoration { git, request, lock: &lock, stored: &stored, head, staging, inner };
     if let Some(restored) = restoration.finished_before()? {
         return Ok((restored, GroundUse::Unused));
     }
@@ -87,6 +88,7 @@ struct Restoration<'a> {
     request: &'a RestoreRequest,
     lock: &'a RepositoryLock,
     stored: &'a Stored,
+    head: &'a HeadState,
     staging: PathBuf,
     inner: PathBuf,
 }
@@ -183,7 +185,7 @@ impl Restoration<'_> {
 
     /// Lets Git register the staged worktree, with nothing checked out.
     fn register(&self) -> Result<Registration, RestoreError> {
-        let start = self.stored.seal.head.tip().unwrap_or(&self.stored.seal.commit);
+        let start = self.head.tip().unwrap_or(&self.stored.seal.commit);
         let command = self.git.write("registering a restored worktree of", self.lock.common_dir(), self.lock);
         let command = command.args(["-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet"]);
         let command = command.args(["--no-checkout", "--detach", "--"]);
@@ -281,17 +283,23 @@ fn found_at(
     }))
 }
 
-fn absent(error: std::io::Error) -> std::io::Result<()> {
+pub(super) fn absent(error: std::io::Error) -> std::io::Result<()> {
     if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
-fn damaged(id: &str, reason: impl Into<String>) -> RestoreError {
+pub(super) fn damaged(id: &str, reason: impl Into<String>) -> RestoreError {
     SealError::Damaged { id: id.to_owned(), reason: reason.into() }.into()
+}
+
+/// What a worktree had checked out; the seal of a folder has none.
+fn require_head(stored: &Stored) -> Result<&HeadState, RestoreError> {
+    let id = &stored.seal.id;
+    stored.seal.head.as_ref().ok_or_else(|| RestoreError::OtherKind { id: id.clone(), is: "a folder" })
 }
 
 /// What HEAD will be, as far as the seal and the request say.
 fn detached_head(stored: &Stored, id: &str) -> Result<HeadState, RestoreError> {
-    let tip = stored.seal.head.tip().cloned();
+    let tip = stored.seal.head.as_ref().and_then(HeadState::tip).cloned();
     tip.map(|tip| HeadState::Detached { tip }).ok_or_else(|| RestoreError::NoCommit { id: id.to_owned() })
 }
 

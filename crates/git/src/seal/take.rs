@@ -16,7 +16,7 @@ use super::path_text::PathText;
 use super::state::{self, StateFiles};
 use super::tree::{FILE, Folder, SUBMODULE, TREE};
 use super::witness::{SealedWorktree, Witness};
-use super::{Seal, SealError, SealRequest, SealedKind, read, reference};
+use super::{Seal, SealError, SealRequest, SealedKind, folder, read, reference};
 use crate::command::path_from_bytes;
 use crate::head::operation_in_progress;
 use crate::lock::RepositoryLock;
@@ -48,30 +48,29 @@ pub(super) fn seal(git: &Git, request: &SealRequest) -> Result<SealedWorktree, S
             return Err(GitError::Occupied { path: request.path.clone(), by }.into());
         }
     };
-    let begun = lock.file().metadata().map_err(GitError::io("looking at the lock of", lock.common_dir()))?;
-    let begun = Stat::from(&begun).mtime;
-    let attempt =
-        Attempt { git, request, reference: &reference, registration: &registration, lock: &lock, begun };
-    let mut pause = PAUSE;
-    let mut changed = Vec::new();
-    let mut trusts_index = true;
-    for number in 1..=ATTEMPTS {
-        match attempt.run(trusts_index) {
-            Ok(Outcome::Sealed(sealed)) => return Ok(*sealed),
-            Ok(Outcome::Changed(path)) => changed = path,
-            // The index may speak of a file as it was under attributes of the past: read every file.
-            Err(SealError::Unverified { .. }) if trusts_index => {
-                trusts_index = false;
-                continue;
-            }
-            Err(error) => return Err(error),
-        }
-        if number < ATTEMPTS {
-            std::thread::sleep(pause);
-            pause *= 2;
-        }
-    }
-    Err(SealError::Changing { worktree: request.path.clone(), path: path_from_bytes(&changed) })
+    let begun = begun_at(&lock)?;
+    let apart = BTreeSet::from([b".git".to_vec()]);
+    let registration = Some(registration.as_path());
+    Attempt { git, request, reference: &reference, registration, apart: &apart, lock: &lock, begun }.take()
+}
+
+/// Seals a folder that is no worktree into a repository that was made for it, without what stands apart in it.
+pub(super) fn seal_folder(
+    git: &Git,
+    request: &SealRequest,
+    apart: &BTreeSet<Vec<u8>>,
+) -> Result<SealedWorktree, SealError> {
+    let reference = reference(&request.id)?;
+    let lock = git.lock_repository_of(&request.repo)?;
+    let begun = begun_at(&lock)?;
+    Attempt { git, request, reference: &reference, registration: None, apart, lock: &lock, begun }.take()
+}
+
+/// The time on the file system, as the lock was just written.
+fn begun_at(lock: &RepositoryLock) -> Result<Time, GitError> {
+    let written =
+        lock.file().metadata().map_err(GitError::io("looking at the lock of", lock.common_dir()))?;
+    Ok(Stat::from(&written).mtime)
 }
 
 enum Outcome {
@@ -85,15 +84,18 @@ struct Attempt<'a> {
     git: &'a Git,
     request: &'a SealRequest,
     reference: &'a str,
-    registration: &'a Path,
+    /// None for a folder that is no worktree.
+    registration: Option<&'a Path>,
+    /// What stands at its top and is none of it.
+    apart: &'a BTreeSet<Vec<u8>>,
     lock: &'a RepositoryLock,
     begun: Time,
 }
 
 /// What the registration says at one moment.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
-    head: HeadState,
+    head: Option<HeadState>,
     index: Option<Vec<u8>>,
     state: StateFiles,
     refs: Vec<WorktreeRef>,
@@ -110,7 +112,7 @@ impl Record {
 
     pub(super) fn read(git: &Git, registration: &Path) -> Result<Self, GitError> {
         Ok(Self {
-            head: git.head(registration)?,
+            head: Some(git.head(registration)?),
             index: registration::read_if_present(&registration.join("index"))?,
             state: state::files(registration)?,
             refs: state::refs(git, registration)?,
@@ -131,11 +133,40 @@ struct Draft {
 }
 
 impl Attempt<'_> {
+    /// Tries until everything is still for the time of one try.
+    fn take(&self) -> Result<SealedWorktree, SealError> {
+        let mut pause = PAUSE;
+        let mut changed = Vec::new();
+        let mut trusts_index = true;
+        for number in 1..=ATTEMPTS {
+            match self.run(trusts_index) {
+                Ok(Outcome::Sealed(sealed)) => return Ok(*sealed),
+                Ok(Outcome::Changed(path)) => changed = path,
+                // The index may speak of a file as it was under attributes of the past: read every file.
+                Err(SealError::Unverified { .. }) if trusts_index => {
+                    trusts_index = false;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            if number < ATTEMPTS {
+                std::thread::sleep(pause);
+                pause *= 2;
+            }
+        }
+        Err(SealError::Changing { worktree: self.request.path.clone(), path: path_from_bytes(&changed) })
+    }
+
+    /// What the registration says; nothing for a folder.
+    fn record(&self) -> Result<Record, GitError> {
+        self.registration.map_or_else(|| Ok(Record::default()), |at| Record::read(self.git, at))
+    }
+
     fn run(&self, trusts_index: bool) -> Result<Outcome, SealError> {
-        let record = Record::read(self.git, self.registration)?;
+        let record = self.record()?;
         let (format, converts) = self.settings(&record)?;
-        let written = std::fs::metadata(self.registration.join("index"));
-        let index_written = written.ok().map(|metadata| Stat::from(&metadata).mtime);
+        let written = self.registration.and_then(|at| std::fs::metadata(at.join("index")).ok());
+        let index_written = written.map(|metadata| Stat::from(&metadata).mtime);
         let index = index_file::entries(self.git, &self.request.path, record.index.as_deref(), format)?;
         let untracked = self.untracked()?;
         let untracked: BTreeSet<&[u8]> = untracked.iter().map(|path| &path[..]).collect();
@@ -148,6 +179,7 @@ impl Attempt<'_> {
             untracked: &untracked,
             disposable: &self.request.disposable,
             ignored: BTreeMap::new(),
+            apart: self.apart,
         };
         let look = loop {
             let look = Look::take(&self.request.path, &known)?;
@@ -158,13 +190,18 @@ impl Attempt<'_> {
                 break Look { unjudged: BTreeSet::new(), ..look };
             }
         };
+        // No ignore file speaks of a folder: everything in it is work.
+        let is_folder = self.registration.is_none();
+        let of_folder: BTreeSet<&[u8]> = look.files().filter(|_| is_folder).map(|path| &path[..]).collect();
+        let untracked = if is_folder { &of_folder } else { &untracked };
         let sources = Sources {
             git: self.git,
             request: self.request,
             format,
             index: &index,
             index_written: index_written.filter(|_| trusts_index && !converts),
-            untracked: &untracked,
+            untracked,
+            limits_untracked: is_folder,
             begun: self.begun,
         };
         let content = match sources.gather(&look, &known)? {
@@ -188,7 +225,7 @@ impl Attempt<'_> {
         if let Some(path) = draft.content.changed_item(&self.request.path, format, &again)? {
             return Ok(Outcome::Changed(path));
         }
-        if Record::read(self.git, self.registration)? != draft.record {
+        if self.record()? != draft.record {
             return Ok(Outcome::Changed(b".git".to_vec()));
         }
         let seal = self.publish(&draft, &commit)?;
@@ -198,7 +235,8 @@ impl Attempt<'_> {
 
     /// How objects are named, and whether a setting lets Git change bytes on their way into the index.
     fn settings(&self, record: &Record) -> Result<(Format, bool), GitError> {
-        let command = self.git.read("reading the settings of", &self.request.path);
+        let subject = self.registration.map_or_else(|| self.lock.common_dir(), |_| &self.request.path);
+        let command = self.git.read("reading the settings of", subject);
         let pattern = r"^(core\.autocrlf|extensions\.objectformat|filter\..*\.(clean|process))$";
         let answer = command.args(["config", "-z", "--get-regexp", pattern]).answer()?.unwrap_or_default();
         let (mut format, mut converts_lines, mut has_filter) = (Format::Sha1, false, false);
@@ -211,22 +249,29 @@ impl Attempt<'_> {
                 _ => {}
             }
         }
-        let is_long = record.head.tip().is_some_and(|tip| tip.as_str().len() == 64);
+        let is_long =
+            record.head.as_ref().and_then(HeadState::tip).is_some_and(|tip| tip.as_str().len() == 64);
         Ok((if is_long { Format::Sha256 } else { format }, converts_lines || has_filter))
     }
 
     /// The files that Git neither tracks nor ignores. A repository inside ends with a slash and is none.
     fn untracked(&self) -> Result<Vec<Vec<u8>>, GitError> {
+        if self.registration.is_none() {
+            return Ok(Vec::new());
+        }
         let command = self.git.read("listing the untracked files of", &self.request.path);
         let listed = command.args(["ls-files", "-o", "-z", "--exclude-standard"]).stdout()?;
         let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty() && !path.ends_with(b"/"));
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 
-    /// Asks Git which of these directories it ignores.
+    /// Asks Git which of these directories it ignores; those of a folder speak for themselves.
     fn judge(&self, directories: &BTreeSet<Vec<u8>>) -> Result<BTreeMap<Vec<u8>, bool>, GitError> {
         if directories.is_empty() {
             return Ok(BTreeMap::new());
+        }
+        if self.registration.is_none() {
+            return Ok(folder::judge(&self.request.path, directories));
         }
         let mut input = Vec::new();
         for directory in directories {
@@ -293,12 +338,15 @@ impl Attempt<'_> {
         Ok(Manifest {
             format: FORMAT,
             path: PathText(self.request.path.as_os_str().as_encoded_bytes().to_owned()),
-            head: ManifestHead::of(&record.head),
+            head: ManifestHead::of(record.head.as_ref()),
             base: self.request.base.as_ref().map(Oid::to_string),
-            operation_in_progress: operation_in_progress(self.registration).map(str::to_owned),
+            operation_in_progress: self.registration.and_then(operation_in_progress).map(str::to_owned),
             file_count: content.items.len() as u64,
             size_bytes: content.items.iter().map(|item| item.size).sum(),
-            parked: state::parked(self.git, self.registration, &record.state)?,
+            parked: match self.registration {
+                Some(registration) => state::parked(self.git, registration, &record.state)?,
+                None => Vec::new(),
+            },
             refs: record.refs.clone(),
             has_index: record.index.is_some(),
             permissions: permissions(content, look),
@@ -306,6 +354,10 @@ impl Attempt<'_> {
             untracked: untracked.map(|item| PathText(item.path.clone())).collect(),
             odd,
             left_out: left_out.collect(),
+            folder: match self.registration {
+                Some(_) => None,
+                None => Some(folder::record(&self.request.path)?),
+            },
         })
     }
 
@@ -318,7 +370,8 @@ impl Attempt<'_> {
         let mut present = self.present(&asked)?;
         // Git knows the empty file without having it; a seal has what it refers to.
         present.remove(&id_of(draft.format, Kind::Blob, b""));
-        let mut parents: Vec<Id> = draft.record.head.tip().map(Id::from).into_iter().collect();
+        let tip = draft.record.head.as_ref().and_then(HeadState::tip);
+        let mut parents: Vec<Id> = tip.map(Id::from).into_iter().collect();
         for id in &draft.mentioned {
             match present.get(id) {
                 Some(Kind::Commit) if !parents.contains(id) && parents.len() < MAX_PARENTS => {

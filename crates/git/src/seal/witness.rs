@@ -43,7 +43,7 @@ impl SealedWorktree {
         let Witness { untracked, submodules, look, content, record, .. } = &self.witness;
         let is_plain = untracked.is_empty() && submodules.is_empty();
         let has_more = !look.left.is_empty() || !content.left_out.is_empty() || content.has_untracked();
-        (is_plain && !has_more && !record.has_settings()).then(|| self.seal.head.tip()).flatten()
+        (is_plain && !has_more && !record.has_settings()).then(|| self.seal.head.as_ref()?.tip()).flatten()
     }
 
     /// Whether HEAD, index, refs and state files are as they were sealed.
@@ -60,6 +60,7 @@ pub(super) struct Witness {
     untracked: BTreeSet<Vec<u8>>,
     disposable: Vec<String>,
     ignored: BTreeMap<Vec<u8>, bool>,
+    apart: BTreeSet<Vec<u8>>,
     look: Look,
     record: Record,
     content: Content,
@@ -80,6 +81,7 @@ impl Witness {
             untracked: known.untracked.iter().map(|path| path.to_vec()).collect(),
             disposable: known.disposable.to_vec(),
             ignored: known.ignored.clone(),
+            apart: known.apart.clone(),
             look,
             record,
             content,
@@ -98,6 +100,7 @@ impl Witness {
             untracked: &untracked,
             disposable: &self.disposable,
             ignored: self.ignored.clone(),
+            apart: &self.apart,
         };
         Look::take(top, &known)
     }

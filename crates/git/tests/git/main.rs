@@ -8,6 +8,9 @@ mod contents;
 #[cfg(feature = "failpoints")]
 mod crash;
 mod diff;
+mod folder;
+#[cfg(feature = "failpoints")]
+mod folder_crash;
 mod lock;
 mod ownership;
 mod plant;

@@ -6,7 +6,9 @@ use axum::http::StatusCode;
 use freehold_api::cleanup::CleanupJob;
 use freehold_api::error::ErrorBody;
 use freehold_api::task::{FileDiff, TaskDetail};
-use freehold_api::trash::{ReopenTask, SealedChanges, SealedDiffQuery, TrashQuery, TrashedTask};
+use freehold_api::trash::{
+    ReopenTask, SealedChanges, SealedDiffQuery, TaskFromSeal, TrashQuery, TrashedTask,
+};
 use freehold_domain::id::{SealId, TaskId, WorkspaceId};
 use freehold_engine::environment::reopen::{BranchChoice, Place, Reopening};
 
@@ -83,6 +85,23 @@ pub(crate) async fn read_sealed_diff(
 ) -> Result<Json<FileDiff>, Problem> {
     let diff = context.engine.sealed_file_diff(SealId::new(id)?, query.path).await?;
     Ok(Json(wire::file_diff(diff)))
+}
+
+/// Makes a new task of the workspace that a seal is of, with everything that was sealed with it; answers when the files
+/// are there. The branch is the sealed one where that is free, else a new one.
+#[utoipa::path(post, path = "/seals/{id}/task", tag = "trash",
+    params(("id" = String, Path, description = "the seal")), request_body = TaskFromSeal,
+    responses(
+        (status = 201, body = TaskDetail), (status = 400, body = ErrorBody), (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),
+    ))]
+pub(crate) async fn make_task_from_seal(
+    State(context): State<Context>,
+    Path(id): Path<String>,
+    Body(request): Body<TaskFromSeal>,
+) -> Result<(StatusCode, Json<TaskDetail>), Problem> {
+    let id = context.engine.task_from_seal(SealId::new(id)?, request.title).await?;
+    Ok((StatusCode::CREATED, super::task::detail(&context, id).await?))
 }
 
 /// Lists the deleted tasks, the newest first.

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use freehold_api::cleanup::CleanupJob;
+use freehold_api::cleanup::{CleanupJob, WorkspaceCloseReport};
 use freehold_api::error::ErrorBody;
 use freehold_api::workspace::{
     DeleteWorkflowOptions, DeleteWorkspaceOptions, DeletedWorkspace, Health, ServerInfo, UpdateStep,
@@ -69,6 +69,21 @@ pub(crate) async fn delete_workspace(
     let request = DeleteWorkspace { confirm: options.confirm, seals: options.seal.unwrap_or(false) };
     let jobs = context.engine.delete_workspace(WorkspaceId::new(id)?, request).await?;
     Ok((StatusCode::ACCEPTED, Json(jobs.into_iter().map(wire::cleanup_job).collect())))
+}
+
+/// Tells what deleting a workspace would give back and what is at stake; changes nothing.
+#[utoipa::path(get, path = "/workspaces/{id}/close-report", tag = "workspaces",
+    params(("id" = String, Path, description = "the workspace")),
+    responses(
+        (status = 200, body = WorkspaceCloseReport), (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+    ))]
+pub(crate) async fn read_workspace_close_report(
+    State(context): State<Context>,
+    Path(id): Path<String>,
+) -> Result<Json<WorkspaceCloseReport>, Problem> {
+    let report = context.engine.workspace_report(WorkspaceId::new(id)?).await?;
+    Ok(Json(wire::workspace_close_report(report)))
 }
 
 /// Lists the deleted workspaces whose tasks are in the trash.

@@ -14,6 +14,7 @@ const ROUTES: &str = "
     GET /metrics
     GET /workspaces
     DELETE /workspaces/{id}
+    GET /workspaces/{id}/close-report
     DELETE /workflows/{id}
     PATCH /steps/{id}
     GET /trash/workspaces
@@ -40,6 +41,7 @@ const ROUTES: &str = "
     POST /tasks/{id}/reopen
     GET /tasks/{id}/seals
     GET /seals/{id}/diff
+    POST /seals/{id}/task
     GET /trash
     GET /trash/{id}
     DELETE /trash/{id}

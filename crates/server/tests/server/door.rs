@@ -71,6 +71,7 @@ impl Door {
             node_id: NodeId::new("test-node").unwrap(),
             hostname: "test".into(),
             workspaces_root: home.join("workspaces"),
+            folder_seals: home.join("folder-seals"),
             demo_agent: (demo_agent(), Vec::new()),
             agent_handshake_ms: 20_000,
             agent_stop_grace_ms: 500,

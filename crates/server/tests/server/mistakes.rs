@@ -85,6 +85,8 @@ fn what_does_not_exist_is_not_found_by_its_name() {
             ("POST", "/sessions/nowhere/stop", ""),
             ("POST", "/sessions/nowhere/permissions/x", "{}"),
             ("GET", "/sessions/nowhere/messages", ""),
+            ("POST", "/seals/nowhere/task", "{}"),
+            ("GET", "/workspaces/nowhere/close-report", ""),
             ("GET", "/cleanup-jobs/nowhere", ""),
             ("POST", "/cleanup-jobs/nowhere/decision", r#"{"decision":"retry"}"#),
         ] {

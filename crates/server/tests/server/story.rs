@@ -8,7 +8,7 @@ use freehold_api::client::ClientError;
 use freehold_api::repository::AddRepository;
 use freehold_api::session::{MessageQuery, NewSession, Permission, PermissionAnswer, Prompt};
 use freehold_api::task::{DiffQuery, TaskQuery, UpdateTask};
-use freehold_api::trash::{ReopenTask, SealedDiffQuery, TrashQuery};
+use freehold_api::trash::{ReopenTask, SealedDiffQuery, TaskFromSeal, TrashQuery};
 
 use crate::door::{Door, new_task, on_both_engines};
 
@@ -216,6 +216,7 @@ fn closes(door: &Door, task: &str, worktree: &Path) {
         let Err(ClientError::Refused { status: 409, body }) = refused else { panic!("{refused:?}") };
         assert_eq!((body.code.as_str(), body.subject.as_str()), ("at_stake", task));
         assert_eq!(body.stakes, report.sealed);
+        assert!(report.disk_bytes > 0 && body.disk_bytes == Some(report.disk_bytes), "{body:?}");
     }
 
     door.repo.git_in(worktree, &["init", "-q", "inner"]);
@@ -268,6 +269,22 @@ fn comes_back(door: &Door, task: &str, worktree: &Path) {
     assert_eq!(back.task.archived_at, None);
     assert!(worktree.join("freehold-demo.md").is_file());
     assert_eq!(refusal(client.reopen_task(task, &same)), (409, "task_open".into()));
+    becomes_a_task(door, &seals[0].seal.id);
+}
+
+fn becomes_a_task(door: &Door, seal: &str) {
+    let client = door.client();
+    let titled = |title: &str| TaskFromSeal { title: Some(title.to_owned()) };
+    assert_eq!(refusal(client.task_from_seal(seal, &titled(" "))).0, 400);
+    let made = client.task_from_seal(seal, &titled("Again")).unwrap();
+    let place = made.environment.unwrap().workspace_path;
+    assert!(Path::new(&place).join("freehold-demo.md").is_file());
+    let report = client.workspace_close_report(&client.workspaces().unwrap()[0].id).unwrap();
+    assert!(report.task_count >= 2 && report.disk_bytes > 0, "{report:?}");
+    assert!(report.sealed.iter().any(|stake| stake.worktree_path == place), "{report:?}");
+    let job = client.delete_task(&made.task.id, &CONSENT).unwrap();
+    wait_for_job(door, &job, "succeeded");
+    wait_for_job(door, &client.purge_task(&made.task.id).unwrap(), "succeeded");
 }
 
 /// What a monitoring program reads after a task was archived.

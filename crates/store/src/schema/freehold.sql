@@ -273,7 +273,8 @@ CREATE TABLE workspace_creations (
     task_dir_name TEXT NOT NULL,
     worktrees TEXT NOT NULL DEFAULT '[]',
     created_at TIMESTAMP NOT NULL,
-    updated_at TIMESTAMP NOT NULL
+    updated_at TIMESTAMP NOT NULL,
+    folder_seal TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX idx_workspace_creations_state ON workspace_creations (state);
 
@@ -413,10 +414,17 @@ CREATE TABLE workspace_seals (
     file_count BIGINT NOT NULL DEFAULT 0,
     size_bytes BIGINT NOT NULL DEFAULT 0,
     left_out TEXT NOT NULL DEFAULT '[]',
-    created_at TIMESTAMP NOT NULL
+    created_at TIMESTAMP NOT NULL,
+    kind TEXT NOT NULL DEFAULT 'worktree'
 );
 CREATE INDEX idx_workspace_seals_task ON workspace_seals (task_id, created_at);
 CREATE INDEX idx_workspace_seals_age ON workspace_seals (node_id, created_at);
+
+-- The seal of the folder around an environment's worktrees, or of its scratch folder, while that is given back.
+CREATE TABLE task_environment_folder_seals (
+    task_environment_id TEXT NOT NULL PRIMARY KEY REFERENCES task_environments (id) ON DELETE CASCADE,
+    seal_id TEXT NOT NULL
+);
 
 -- Worktrees that lost the row that owned them; nothing on disk is touched because of a row here.
 CREATE TABLE unowned_worktrees (

@@ -178,6 +178,7 @@ fn a_creation_attempt_is_journalled() {
             node_id: id("node"),
             state: CreationState::Planned,
             task_dir_name: "dir".to_owned(),
+            folder_seal: None,
             worktrees: vec![PlannedWorktree {
                 worktree_id: id("worktree"),
                 repository_id: id("repo"),

@@ -2,7 +2,7 @@
 
 use freehold_domain::cleanup::CleanupTrigger;
 use freehold_domain::environment::EnvironmentRepoStatus;
-use freehold_domain::seal::{SealLeftOut, WorkspaceSeal};
+use freehold_domain::seal::{SealKind, SealLeftOut, WorkspaceSeal};
 use freehold_domain::task::Task;
 use freehold_store::environment::RevivedRepo;
 use freehold_store::{StoreError, cleanup, environment, seal, task};
@@ -12,6 +12,7 @@ use crate::fixture::{Fixture, id, on_both_engines};
 /// A seal of one worktree of a task, taken some milliseconds from now.
 fn seal_of(fixture: &Fixture, name: &str, task: &Task, after_ms: i64) -> WorkspaceSeal {
     WorkspaceSeal {
+        kind: SealKind::Worktree,
         id: id(name),
         task_id: task.id.clone(),
         job_id: id("job"),

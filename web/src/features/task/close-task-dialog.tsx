@@ -3,22 +3,15 @@
 // to the seal.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import {
-  CircleStop,
-  FolderCheck,
-  FolderX,
-  GitBranch,
-  PackageCheck,
-  TriangleAlert,
-  Undo2,
-} from "lucide-react";
+import { CircleStop, FolderCheck, FolderX, GitBranch, HardDrive, PackageCheck, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import { api, unwrap } from "~/api/client";
 import { closeReportQuery, keys } from "~/api/queries";
 import type { CloseReport, TaskCard, TaskRef } from "~/api/types";
-import { StakeList } from "~/features/cleanup/stake-list";
+import { AtStake } from "~/features/cleanup/at-stake";
 import { useUndo } from "~/features/trash/bring-back";
+import { size } from "~/i18n/size";
 import { day } from "~/i18n/time";
 import { Button } from "~/ui/button";
 import { AlertDialog } from "~/ui/dialog";
@@ -131,25 +124,7 @@ function Report({ task, report, action }: ReportProps) {
           </FactLine>
         )}
       </FactList>
-      {report.sealed.length > 0 && (
-        <section className="flex flex-col gap-2 rounded-md border border-line bg-sunken p-3">
-          <h3 className="flex items-center gap-2 font-semibold">
-            <PackageCheck size={15} className="text-done" aria-hidden />
-            {t("task:close.sealed")}
-          </h3>
-          <StakeList stakes={report.sealed} />
-        </section>
-      )}
-      {report.stakes.length > 0 && (
-        <section className="flex flex-col gap-2 rounded-md border border-wait bg-wait-soft p-3">
-          <h3 className="flex items-center gap-2 font-semibold text-wait">
-            <TriangleAlert size={15} aria-hidden />
-            {t("task:close.unsealed")}
-          </h3>
-          <StakeList stakes={report.stakes} />
-          <p>{t("task:close.unsealedWaits")}</p>
-        </section>
-      )}
+      <AtStake sealed={report.sealed} stakes={report.stakes} />
     </>
   );
 }
@@ -178,6 +153,11 @@ function WorkspaceFacts({ task, report, action }: ReportProps) {
         {report.stakes.length > 0 ? t("task:close.workspaceWaits") : t("task:close.workspaceRemoved")}{" "}
         <Path>{path}</Path>
       </FactLine>
+      {(report.disk_bytes ?? 0) > 0 && (
+        <FactLine icon={HardDrive}>
+          {t("task:close.diskBytes", { size: size(report.disk_bytes ?? 0) })}
+        </FactLine>
+      )}
       {action === "archive" && <FactLine icon={Undo2}>{t("task:close.comesBack")}</FactLine>}
       {report.branches_kept.map((branch) => (
         <FactLine key={branch} icon={GitBranch}>

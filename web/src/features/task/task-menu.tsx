@@ -1,4 +1,4 @@
-import { Archive, EllipsisVertical, Pencil, Play, Trash2, Undo2 } from "lucide-react";
+import { Archive, EllipsisVertical, FolderSync, Pencil, Play, Trash2, Undo2 } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 import type { TaskDetail } from "~/api/types";
@@ -9,9 +9,10 @@ import { usePhone } from "~/ui/media";
 import { Menu, MenuItem, MenuSeparator } from "~/ui/menu";
 import { CloseTaskDialog } from "./close-task-dialog";
 import { RenameTaskDialog } from "./rename-task-dialog";
+import { ResetDialog } from "./reset-dialog";
 import { useStartTask } from "./use-start-task";
 
-type Asked = "rename" | "archive" | "delete" | "back" | null;
+type Asked = "rename" | "reset" | "archive" | "delete" | "back" | null;
 
 /** Whether the task has been archived or deleted, or is about to be. */
 export function isClosed(detail: TaskDetail): boolean {
@@ -52,6 +53,11 @@ export function TaskMenu({ detail }: { detail: TaskDetail }) {
         <MenuItem icon={<Pencil size={14} aria-hidden />} onSelect={() => setAsked("rename")}>
           {t("task:menu.rename")}
         </MenuItem>
+        {detail.environment && !isClosed(detail) && (
+          <MenuItem icon={<FolderSync size={14} aria-hidden />} onSelect={() => setAsked("reset")}>
+            {t("task:menu.reset")}
+          </MenuItem>
+        )}
         <MenuSeparator />
         {canComeBack(detail.task) ? (
           <MenuItem icon={<Undo2 size={14} aria-hidden />} onSelect={() => setAsked("back")}>
@@ -76,6 +82,7 @@ export function TaskMenu({ detail }: { detail: TaskDetail }) {
         </MenuItem>
       </Menu>
       {asked === "rename" && <RenameTaskDialog task={detail.task} onClose={close} />}
+      {asked === "reset" && <ResetDialog task={detail.task} onClose={close} />}
       {asked === "back" && <BringBackDialog task={detail.task} onClose={close} />}
       {(asked === "archive" || asked === "delete") && (
         <CloseTaskDialog task={detail.task} action={asked} onClose={close} />

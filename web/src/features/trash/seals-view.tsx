@@ -10,6 +10,7 @@ import { FileRow } from "~/features/changes/file-row";
 import { size } from "~/i18n/size";
 import { moment } from "~/i18n/time";
 import { EmptyState, ErrorNotice, Loading } from "~/ui/feedback";
+import { NewTaskFromSeal } from "./new-task-from-seal";
 import { newestSeals } from "./newest-seals";
 
 /** How many places a seal names of what it left out; there may be more. */
@@ -53,16 +54,20 @@ export function SealsView({ taskId, layout }: { taskId: string; layout: DiffLayo
 function OneSeal({ sealed, layout }: { sealed: SealedChanges; layout: DiffLayout }) {
   const { t } = useTranslation();
   const { seal, files, error_message } = sealed;
+  const folder = seal.kind === "folder";
   const repository = seal.repository_path.split("/").filter(Boolean).at(-1) ?? seal.repository_path;
   return (
     <div data-seal={seal.id}>
       <header className="flex flex-wrap items-baseline gap-x-3 border-b border-line bg-sunken px-3 py-1.5">
-        <h3 className="font-medium">{repository}</h3>
-        <span className="text-muted [overflow-wrap:anywhere]">{seal.branch || t("trash:seal.noBranch")}</span>
+        <h3 className="font-medium">{folder ? t("trash:seal.folder") : repository}</h3>
+        <span className="text-muted [overflow-wrap:anywhere]">
+          {folder ? seal.worktree_path : seal.branch || t("trash:seal.noBranch")}
+        </span>
         <span className="text-muted">
           {`${t("trash:seal.files", { count: seal.file_count })} · ${size(seal.size_bytes)}`}
         </span>
         <span className="text-muted">{t("trash:seal.taken", { when: moment(seal.created_at) })}</span>
+        <NewTaskFromSeal seal={seal} />
       </header>
       {error_message && (
         <p role="alert" className="m-3 rounded-md border border-fail bg-fail-soft px-3 py-2">

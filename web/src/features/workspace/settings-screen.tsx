@@ -10,12 +10,14 @@ import { Field, Select } from "~/ui/field";
 import { Screen } from "~/ui/screen";
 import { Segmented } from "~/ui/segmented";
 import { chooseTheme, useThemeChoice } from "~/ui/theme";
+import { WorkspacesSection } from "./workspaces-section";
 
 export function SettingsScreen() {
   const { t } = useTranslation();
   return (
     <Screen title={t("settings:title")}>
       <Appearance />
+      <WorkspacesSection />
       <Repositories />
       <Agents />
       <About />

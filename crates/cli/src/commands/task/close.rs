@@ -4,6 +4,7 @@ use freehold_api::cleanup::{CleanupQuery, CloseOptions, CloseQuery, CloseReport}
 
 use crate::arguments::CloseTask;
 use crate::commands::cleanup;
+use crate::commands::trash::size;
 use crate::connection::Connection;
 use crate::failure::{Exit, Failure};
 use crate::lookup;
@@ -100,6 +101,7 @@ fn described(action: Action, report: &CloseReport) -> String {
             .push(format!("Nothing is removed; the workspace is yours and stays: {}", report.workspace_path));
     } else if !report.workspace_path.is_empty() && report.borrowers.is_empty() {
         lines.push(format!("The workspace is sealed and given back: {}", report.workspace_path));
+        lines.push(format!("Comes back to the disk: {}", size(report.disk_bytes)));
     }
     if !report.sub_tasks.is_empty() {
         lines.push("Its sub-tasks, which are closed with it only with --sub-tasks:".to_owned());

@@ -1,9 +1,11 @@
 //! `freehold task reset` and `freehold task transfer`: a fresh workspace, or another owner for one.
 
+use freehold_api::cleanup::CloseQuery;
 use freehold_api::task::{ResetWorkspace, TransferWorkspace};
 
 use crate::arguments::ResetTask;
 use crate::commands::cleanup;
+use crate::commands::trash::size;
 use crate::connection::Connection;
 use crate::failure::{Exit, Failure};
 use crate::lookup;
@@ -15,6 +17,11 @@ pub(super) fn run(connection: &Connection, arguments: &ResetTask, output: Output
     let mut consents = arguments.yes;
     if output.can_ask() && !consents {
         output.note("The workspace is sealed and given back; the task stays open and gets a fresh one.");
+        let query = CloseQuery { action: "archive".to_owned() };
+        let report = connection.client.close_report(&task_id, &query)?;
+        let at_stake = report.sealed.iter().chain(&report.stakes);
+        at_stake.for_each(|stake| output.note(&cleanup::stake_text(stake)));
+        output.note(&format!("Comes back to the disk: {}", size(report.disk_bytes)));
         if !output.confirm("Really reset it?")? {
             output.note("Nothing was changed.");
             return Ok(());

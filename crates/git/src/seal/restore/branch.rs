@@ -2,7 +2,7 @@
 
 use super::super::{RestoreBranch, RestoreError, RestoreRequest};
 use super::read::Stored;
-use super::{detached_head, renames};
+use super::{detached_head, renames, require_head};
 use crate::command::commit_of;
 use crate::lock::RepositoryLock;
 use crate::{Git, GitError, HeadState, Oid};
@@ -25,7 +25,7 @@ pub(super) fn decide(
     stored: &Stored,
     lock: &RepositoryLock,
 ) -> Result<Branches, RestoreError> {
-    let sealed = &stored.seal.head;
+    let sealed = require_head(stored)?;
     let mut branches = Branches { head: sealed.clone(), new: Vec::new(), parked_instead: None };
     let mut parked = Vec::new();
     for branch in &stored.manifest.parked {

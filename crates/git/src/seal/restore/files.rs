@@ -28,7 +28,7 @@ pub(super) struct Target<'a> {
 }
 
 /// Writes everything below the top, which exists and has nothing but Git's own file and, perhaps, a ground.
-pub(super) fn write(
+pub(in crate::seal) fn write(
     git: &Git,
     lock: &RepositoryLock,
     stored: &Stored,
@@ -84,7 +84,7 @@ pub(super) fn write(
     Ok(())
 }
 
-pub(super) fn format_of(commit: &crate::Oid) -> Format {
+pub(in crate::seal) fn format_of(commit: &crate::Oid) -> Format {
     if commit.as_str().len() == 64 { Format::Sha256 } else { Format::Sha1 }
 }
 
@@ -172,7 +172,7 @@ fn write_file(
     Ok(hasher.finish())
 }
 
-fn set_permissions(path: &Path, permissions: u32) -> Result<(), GitError> {
+pub(in crate::seal) fn set_permissions(path: &Path, permissions: u32) -> Result<(), GitError> {
     let permissions = std::fs::Permissions::from_mode(permissions & 0o7777);
     std::fs::set_permissions(path, permissions).map_err(GitError::io("setting the permissions of", path))
 }
