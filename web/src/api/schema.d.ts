@@ -228,6 +228,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/seals/{id}/task": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a new task of the workspace that a seal is of, with everything that was sealed with it; answers when the files
+         *     are there. The branch is the sealed one where that is free, else a new one.
+         */
+        post: operations["make_task_from_seal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/server": {
         parameters: {
             query?: never;
@@ -363,6 +383,117 @@ export interface paths {
         head?: never;
         /** Sets when tasks that stand in a column are archived by themselves; answers with the workspaces as they are then. */
         patch: operations["update_step"];
+        trace?: never;
+    };
+    "/api/v1/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells what takes room, by its owner. Sizes are remembered from the last measurement; asking measures nothing. */
+        get: operations["read_storage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/measure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks for everything to be measured anew, in the background; answers with what is remembered. */
+        post: operations["measure_storage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/quarantine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists what is in quarantine on all servers, the newest first. */
+        get: operations["list_quarantine"];
+        put?: never;
+        /**
+         * Puts something without an owner into quarantine: it is looked at and sealed like every workspace that is given
+         *     back, and moved by a cleanup job. Refused (`owner_unknown`) where another Freehold may be working there, until a
+         *     person typed its name.
+         */
+        post: operations["quarantine_place"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/quarantine/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads an entry of the quarantine, also of what was restored. */
+        get: operations["read_quarantined"];
+        put?: never;
+        post?: never;
+        /** Lets something go from the quarantine for good, with its seals. */
+        delete: operations["purge_quarantined"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/quarantine/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Takes something back from the quarantine, to where it was or to another place. Nothing is overwritten
+         *     (`path_taken`).
+         */
+        post: operations["restore_quarantined"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/unowned": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists what nobody owns on this server's disk, by path. Nothing of it is removed by itself. */
+        get: operations["list_unowned"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/tasks": {
@@ -721,6 +852,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/workspaces/{id}/close-report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tells what deleting a workspace would give back and what is at stake; changes nothing. */
+        get: operations["read_workspace_close_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -815,9 +963,9 @@ export interface components {
             stakes: components["schemas"]["Stake"][];
             /** @description `prepared`, `pending`, `running`, `retry_wait`, `needs_decision`, `succeeded`, `failed` or `cancelled`. */
             state: string;
-            /** @description The task; it may be gone. */
+            /** @description The task; it may be gone. For `quarantine` and `quarantine_purge`, the entry of the quarantine. */
             task_id: string;
-            /** @description The task's title when the job was made. */
+            /** @description The task's title when the job was made; the path of what goes into quarantine. */
             task_title: string;
             /** @description `archive`, `delete`, `failed_creation`, `trash_purge` and others; `unknown` for a word of another program. */
             trigger: string;
@@ -832,6 +980,11 @@ export interface components {
             borrowers?: components["schemas"]["TaskRef"][];
             /** @description The branches that stay. */
             branches_kept: string[];
+            /**
+             * Format: int64
+             * @description How much of the disk comes back, in bytes; 0 while other tasks work in the workspace.
+             */
+            disk_bytes?: number;
             /** @description Why commits that no branch, tag or remote branch has are no loss, in sentences: merged as one commit, or pushed. */
             found_elsewhere?: string[];
             /** @description Who of them would own the workspace from then on. */
@@ -910,6 +1063,11 @@ export interface components {
         ErrorBody: {
             /** @description A stable word, for example `unknown_task`; the web app translates it. */
             code: string;
+            /**
+             * Format: int64
+             * @description How much of the disk would come back, in bytes, where what exists nowhere else is the reason.
+             */
+            disk_bytes?: number | null;
             /** @description What to do next, in English; may be empty. */
             hint?: string;
             /** @description What happened, to what, and what was kept, in English. */
@@ -1190,6 +1348,11 @@ export interface components {
         NewTask: {
             /** @description The agent; by default the built-in demo agent. */
             agent_profile_id?: string | null;
+            /**
+             * @description The name of the automation that it is a run of, in at most 100 characters. Of each automation the newest runs
+             *     on a board keep their workspaces; older finished ones are archived.
+             */
+            automation?: string | null;
             /** @description The task in whose workspace it works; by default it gets one of its own. */
             borrow_from?: string | null;
             /**
@@ -1338,6 +1501,57 @@ export interface components {
             /** @description The text, Markdown. */
             text: string;
         };
+        /** @description Something in quarantine, or that was. */
+        QuarantineEntry: {
+            /** @description When it was asked for. */
+            created_at: string;
+            /** @description That in words, where there is more to say; otherwise empty. */
+            detail: string;
+            /** @description Why it could not be restored last, or what is not as it was; otherwise empty. */
+            error_message: string;
+            /** @description When it goes for good; none while it is not held. */
+            expires_at?: string | null;
+            /** @description When it came into quarantine. */
+            held_at?: string | null;
+            /** @description The absolute path where it is kept. */
+            held_path: string;
+            /** @description The name of another server's machine that has it; empty for this one. */
+            hostname: string;
+            /** @description Its id. */
+            id: string;
+            /** @description The cleanup job that moves it there. */
+            job_id: string;
+            /** @description `worktree` or `folder`. */
+            kind: string;
+            /** @description The absolute path where it was found. */
+            original_path: string;
+            /** @description Why it had no owner. */
+            reason: string;
+            /** @description The registered repository of a worktree. */
+            repository_id?: string | null;
+            /** @description The absolute path of the repository of a worktree; empty for a folder. */
+            repository_path: string;
+            /** @description Who asked for it. */
+            requested_by: string;
+            /** @description The absolute path to which it is, or was, restored; otherwise empty. */
+            restore_path: string;
+            /**
+             * Format: int64
+             * @description How many bytes it took when it was last measured; 0 before that.
+             */
+            size_bytes: number;
+            /** @description `moving`, `held`, `restoring`, `restored` or `called_off`. */
+            state: string;
+        };
+        /** @description Asks for something without an owner to be put into quarantine. */
+        QuarantinePlace: {
+            /** @description The name of the directory, typed by a person; needed where the owner is unknown. */
+            confirm?: string | null;
+            /** @description Its absolute path, as it is listed. */
+            path: string;
+            /** @description Who asks, for the record; at most 100 characters. */
+            requested_by?: string | null;
+        };
         /** @description How a closed task comes back. */
         ReopenTask: {
             /**
@@ -1435,6 +1649,27 @@ export interface components {
             /** @description What `sh` runs before a worktree is given back; empty for nothing. */
             teardown_script: string;
         };
+        /** @description What is taken on behalf of one repository. */
+        RepositoryStorage: {
+            /** @description The repository. */
+            id: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Its absolute path. */
+            path: string;
+            /**
+             * Format: int64
+             * @description How many bytes the seals in it hold, as they were sealed.
+             */
+            seal_bytes: number;
+            /**
+             * Format: int64
+             * @description How many seals it holds.
+             */
+            seal_count: number;
+            /** @description The worktrees of tasks and those made ahead of time. */
+            worktrees: components["schemas"]["Room"];
+        };
         /** @description Asks for a fresh workspace; the one before is sealed and given back. */
         ResetWorkspace: {
             /** @description `transfer` (by default): a task that works in it owns it from then on. `refuse`: it is not reset then. */
@@ -1444,7 +1679,39 @@ export interface components {
             /** @description `same_base` (by default): the commit at which the one before started. `base_branch`: what that branch is now. */
             start?: string | null;
         };
-        /** @description A restorable copy of a worktree. */
+        /** @description Where something comes back to. */
+        RestoreQuarantined: {
+            /** @description An absolute path at which nothing is; by default where it was. */
+            path?: string | null;
+        };
+        /** @description How much room some places take together. */
+        Room: {
+            /** @description Whether they take at least this much, because a measurement did not come to its end. */
+            at_least: boolean;
+            /**
+             * Format: int64
+             * @description How many places there are.
+             */
+            count: number;
+            /**
+             * Format: int64
+             * @description How many files, links and directories those have.
+             */
+            file_count: number;
+            /** @description When the one was measured whose measurement is the oldest; none when none was. */
+            measured_at?: string | null;
+            /**
+             * Format: int64
+             * @description The bytes that those take on disk that were measured.
+             */
+            size_bytes: number;
+            /**
+             * Format: int64
+             * @description How many were not measured yet.
+             */
+            unmeasured: number;
+        };
+        /** @description A restorable copy of a worktree, or of a folder that is none. */
         Seal: {
             /** @description The branch that was checked out; empty when none was. */
             branch: string;
@@ -1464,18 +1731,20 @@ export interface components {
             id: string;
             /** @description The cleanup job that took it. */
             job_id: string;
+            /** @description `worktree`, or `folder`: a scratch folder, or what lay beside the worktrees of a task. */
+            kind?: string;
             /** @description What it does not hold, at most 100 places. */
             left_out: components["schemas"]["LeftOut"][];
-            /** @description The repository. */
+            /** @description The repository; empty for a folder. */
             repository_id: string;
-            /** @description The absolute path of the repository. */
+            /** @description The absolute path of the repository that holds it. */
             repository_path: string;
             /**
              * Format: int64
              * @description How large they are together, in bytes.
              */
             size_bytes: number;
-            /** @description Where the worktree was. */
+            /** @description Where the worktree or folder was. */
             worktree_path: string;
         };
         /** @description A seal with the files that differ from the task's base commit. */
@@ -1611,10 +1880,34 @@ export interface components {
              */
             position: number;
         };
+        /** @description What takes room, by its owner. Sizes are those of the last measurement. */
+        Storage: {
+            /**
+             * Format: int64
+             * @description How many bytes are free on its file system; none when that cannot be found out.
+             */
+            free_bytes?: number | null;
+            /** @description The worktrees of this server that were made ahead of time. */
+            idle: components["schemas"]["Room"];
+            /** @description Whether sizes are being measured at this moment. */
+            is_measuring: boolean;
+            /** @description What is in quarantine on this server. */
+            quarantine: components["schemas"]["Room"];
+            /** @description Every repository with what its worktrees and seals take. */
+            repositories: components["schemas"]["RepositoryStorage"][];
+            /** @description The folder of the workspaces on this server. */
+            root: string;
+            /** @description Every task that owns anything, in the order in which they were made. */
+            tasks: components["schemas"]["TaskStorage"][];
+            /** @description What nobody owns on this server. */
+            unowned: components["schemas"]["Room"];
+        };
         /** @description A task as a board or list shows it. */
         TaskCard: {
             /** @description When it was archived. */
             archived_at?: string | null;
+            /** @description The name of the automation that it is a run of; empty for every other task. */
+            automation?: string;
             /** @description The state of its unfinished cleanup job, when it has one; `needs_decision` waits for a person. */
             cleanup_state?: string | null;
             /** @description When it was made. */
@@ -1674,6 +1967,11 @@ export interface components {
             /** @description The task. */
             task: components["schemas"]["TaskCard"];
         };
+        /** @description Makes a new task of a sealed workspace. */
+        TaskFromSeal: {
+            /** @description Its title; by default that of the task that was sealed. */
+            title?: string | null;
+        };
         /** @description A page of tasks. */
         TaskPage: {
             /** @description The tasks, in board order. */
@@ -1687,6 +1985,45 @@ export interface components {
             id: string;
             /** @description Its title. */
             title: string;
+        };
+        /** @description What a task owns. */
+        TaskStorage: {
+            /** @description The name of another server's machine that has the workspace; empty for this one. */
+            hostname: string;
+            /** @description Whether the workspace is a checkout of a person, which is not measured and never removed. */
+            is_persons: boolean;
+            /**
+             * Format: int64
+             * @description How many characters they printed. They are kept as long as the task and go when it is purged.
+             */
+            script_output: number;
+            /**
+             * Format: int64
+             * @description How many runs of set-up and tear-down scripts are recorded in the database.
+             */
+            script_runs: number;
+            /**
+             * Format: int64
+             * @description How many bytes its seals hold.
+             */
+            seal_bytes: number;
+            /**
+             * Format: int64
+             * @description How many seals it has.
+             */
+            seal_count: number;
+            /** @description `open`, `archived` or `deleted`. */
+            state: string;
+            /** @description The task. */
+            task_id: string;
+            /** @description Its title. */
+            title: string;
+            /** @description The workspace on disk. */
+            workspace: components["schemas"]["Room"];
+            /** @description Where its workspace is; empty when it has none on disk. */
+            workspace_path: string;
+            /** @description Its worktrees. */
+            worktrees: components["schemas"]["WorktreeStorage"][];
         };
         /** @description The metadata of a `tool_call` message. */
         ToolCall: {
@@ -1740,6 +2077,43 @@ export interface components {
             /** @description The SHA-256 of the content that may run, in hexadecimal digits. */
             sha256: string;
         };
+        /** @description Something on this server's disk that no task owns. It stays until a person does something about it. */
+        UnownedPlace: {
+            /** @description Whether it takes at least this much. */
+            at_least: boolean;
+            /** @description The branch that is checked out; may be empty. */
+            branch: string;
+            /** @description That in words, where there is more to say; otherwise empty. */
+            detail: string;
+            /** @description Whether nothing in this database tells whose it is, so that another Freehold may be working there. */
+            is_owner_unknown: boolean;
+            /** @description `worktree`, `folder`, `file` or `missing`. */
+            kind: string;
+            /** @description When it was measured. */
+            measured_at?: string | null;
+            /** @description Its absolute path. */
+            path: string;
+            /**
+             * @description `lost_owner`, `given_back`, `restored`, `idle_in_doubt`, `trash_left_over`, `quarantine_left_over` or
+             *     `not_recorded`.
+             */
+            reason: string;
+            /** @description Why it cannot be put into quarantine; empty when it can. */
+            refusal: string;
+            /** @description The registered repository of a worktree. */
+            repository_id?: string | null;
+            /** @description The absolute path of the repository of a worktree, registered or not; empty for anything else. */
+            repository_path: string;
+            /** @description Since when it is known to have no owner; none before the first measurement. */
+            since?: string | null;
+            /**
+             * Format: int64
+             * @description The bytes that it takes on disk; none when it was not measured yet.
+             */
+            size_bytes?: number | null;
+            /** @description The task that had it, where one is known; it may be gone. */
+            task_id?: string | null;
+        };
         /** @description Changes what is set for the workspaces of a repository; what is absent stays. */
         UpdateRepository: {
             /** @description Patterns of files to copy, in place of those before. */
@@ -1789,6 +2163,47 @@ export interface components {
             name: string;
             /** @description Its boards, in order. */
             workflows: components["schemas"]["Workflow"][];
+        };
+        /**
+         * @description What deleting a workspace would give back and what is at stake, of all its open tasks together; nothing is changed
+         *     by asking.
+         */
+        WorkspaceCloseReport: {
+            /**
+             * Format: int64
+             * @description How much of the disk comes back, in bytes.
+             */
+            disk_bytes: number;
+            /**
+             * Format: int64
+             * @description The sessions that would be stopped.
+             */
+            live_sessions: number;
+            /** @description The name that must be typed to delete it. */
+            name: string;
+            /** @description Until when the tasks can be brought back from the trash, were it deleted now. */
+            restorable_until: string;
+            /** @description What exists nowhere else and is sealed; at most 100 entries. */
+            sealed: components["schemas"]["Stake"][];
+            /** @description What a seal does not hold, so that a person must decide; at most 100 entries. */
+            stakes: components["schemas"]["Stake"][];
+            /**
+             * Format: int64
+             * @description How many open tasks are closed with it.
+             */
+            task_count: number;
+        };
+        /** @description What a worktree takes. */
+        WorktreeStorage: {
+            /** @description Its absolute path. */
+            path: string;
+            /** @description Its repository. */
+            repository_id: string;
+            /**
+             * Format: int64
+             * @description The bytes that it takes on disk; none when it was not measured yet.
+             */
+            size_bytes?: number | null;
         };
     };
     responses: never;
@@ -2536,6 +2951,73 @@ export interface operations {
             };
         };
     };
+    make_task_from_seal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the seal */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskFromSeal"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskDetail"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     read_server: {
         parameters: {
             query?: never;
@@ -3013,6 +3495,383 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Storage"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    measure_storage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Storage"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_quarantine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuarantineEntry"][];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    quarantine_place: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuarantinePlace"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuarantineEntry"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_quarantined: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the entry */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuarantineEntry"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    purge_quarantined: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the entry */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CleanupJob"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    restore_quarantined: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the entry */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RestoreQuarantined"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuarantineEntry"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_unowned: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnownedPlace"][];
+                };
+            };
+            401: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4396,6 +5255,53 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Why it was not done. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_workspace_close_report: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description the workspace */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkspaceCloseReport"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
