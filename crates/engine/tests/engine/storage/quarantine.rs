@@ -29,7 +29,7 @@ fn a_worktree_with_work_of_every_kind_goes_into_quarantine_sealed_and_comes_back
         assert!(!worktree.parent().unwrap().exists(), "the empty folder around it went");
         let held = Path::new(&entry.held_path);
         assert_eq!(whole(world, held), before, "it is a worktree there, with its index and its branch");
-        assert_eq!(world.worktrees(), [entry.held_path.clone()]);
+        assert_eq!(world.worktrees(), std::slice::from_ref(&entry.held_path));
         assert_eq!(world.repo.git(&["for-each-ref", "refs/heads"]), branches);
         let job = engine.cleanup_job(entry.job_id.clone()).await.unwrap();
         assert_eq!(job.trigger, CleanupTrigger::Quarantine);
