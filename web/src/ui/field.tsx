@@ -40,6 +40,34 @@ export function Input({ className, ...rest }: ComponentProps<"input">) {
   return <input className={classes(CONTROL, "h-8 max-md:h-11", className)} {...rest} />;
 }
 
+interface ExactFieldProps {
+  label: string;
+  hint?: string | undefined;
+  error?: string | undefined;
+  placeholder?: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** A line that counts exactly as it is typed, such as a path or a name: nothing completes or corrects it. */
+export function ExactField({ label, hint, error, placeholder, value, onChange }: ExactFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(control) => (
+        <Input
+          {...control}
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          placeholder={placeholder}
+          value={value}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
 export function Textarea({ className, ...rest }: ComponentProps<"textarea">) {
   return <textarea className={classes(CONTROL, "resize-none py-2", className)} {...rest} />;
 }

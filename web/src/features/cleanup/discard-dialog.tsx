@@ -3,7 +3,7 @@ import { useTranslation } from "react-i18next";
 import type { CleanupJob } from "~/api/types";
 import { Button } from "~/ui/button";
 import { AlertDialog } from "~/ui/dialog";
-import { Field, Input } from "~/ui/field";
+import { ExactField } from "~/ui/field";
 import { StakeList } from "./stake-list";
 
 interface DiscardDialogProps {
@@ -44,18 +44,7 @@ export function DiscardDialog({ job, phrase, onClose, onDiscard }: DiscardDialog
         <p>{t("cleanup:discard.body")}</p>
         <StakeList stakes={job.stakes} />
         <p className="text-muted">{t("cleanup:discard.rest")}</p>
-        <Field label={t("cleanup:discard.label", { phrase })}>
-          {(control) => (
-            <Input
-              {...control}
-              autoComplete="off"
-              autoCapitalize="none"
-              spellCheck={false}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          )}
-        </Field>
+        <ExactField label={t("cleanup:discard.label", { phrase })} value={typed} onChange={setTyped} />
       </form>
     </AlertDialog>
   );

@@ -9,7 +9,7 @@ import { Button } from "~/ui/button";
 import { AlertDialog } from "~/ui/dialog";
 import { Path } from "~/ui/fact-list";
 import { ErrorNotice } from "~/ui/feedback";
-import { Field, Input } from "~/ui/field";
+import { ExactField } from "~/ui/field";
 import { showToast } from "~/ui/toast";
 
 /** Asks before something is moved aside; where its owner is unknown, a person types its name. */
@@ -62,18 +62,7 @@ export function QuarantineDialog({ place, onClose }: { place: UnownedPlace; onCl
         {place.is_owner_unknown && (
           <>
             <p className="font-medium">{t("storage:move.unknown")}</p>
-            <Field label={t("storage:move.label", { name })}>
-              {(control) => (
-                <Input
-                  {...control}
-                  autoComplete="off"
-                  autoCapitalize="none"
-                  spellCheck={false}
-                  value={typed}
-                  onChange={(event) => setTyped(event.target.value)}
-                />
-              )}
-            </Field>
+            <ExactField label={t("storage:move.label", { name })} value={typed} onChange={setTyped} />
           </>
         )}
         {move.error && <ErrorNotice error={move.error} />}

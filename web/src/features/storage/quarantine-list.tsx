@@ -10,7 +10,7 @@ import { ago, moment } from "~/i18n/time";
 import { Button } from "~/ui/button";
 import { AlertDialog } from "~/ui/dialog";
 import { EmptyState, ErrorNotice, Loading } from "~/ui/feedback";
-import { Field, Input } from "~/ui/field";
+import { ExactField } from "~/ui/field";
 import { showToast } from "~/ui/toast";
 
 /** What a person moved aside: until it expires, each can be restored. */
@@ -107,18 +107,7 @@ function Restore({ entry }: { entry: QuarantineEntry }) {
       )}
       {(isTaken || place !== "") && (
         <div className="w-full">
-          <Field label={t("storage:quarantine.elsewhere")}>
-            {(control) => (
-              <Input
-                {...control}
-                autoComplete="off"
-                autoCapitalize="none"
-                spellCheck={false}
-                value={place}
-                onChange={(event) => setPlace(event.target.value)}
-              />
-            )}
-          </Field>
+          <ExactField label={t("storage:quarantine.elsewhere")} value={place} onChange={setPlace} />
         </div>
       )}
       <Button

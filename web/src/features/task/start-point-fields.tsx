@@ -4,7 +4,7 @@ import { ApiError } from "~/api/client";
 import type { Branch } from "~/api/types";
 import { Button } from "~/ui/button";
 import { ErrorNotice } from "~/ui/feedback";
-import { Checkbox, Field, Input, Select } from "~/ui/field";
+import { Checkbox, ExactField, Field, Select } from "~/ui/field";
 import { makesBranch, offeredStarts, START_KINDS, type StartKind, type StartPoint } from "./start-point";
 
 interface StartKindFieldProps {
@@ -53,7 +53,7 @@ export function StartPointFields({ start, branches, base, incomplete, onChange }
   return (
     <>
       {start.kind === "revision" && (
-        <TextField
+        <ExactField
           label={t("task:new.revision")}
           placeholder={t("task:new.revisionExample")}
           error={missing}
@@ -62,7 +62,7 @@ export function StartPointFields({ start, branches, base, incomplete, onChange }
         />
       )}
       {start.kind === "fetch" && (
-        <TextField
+        <ExactField
           label={t("task:new.fetchRef")}
           hint={t("task:new.fetchRefHint")}
           placeholder={t("task:new.fetchRefExample")}
@@ -72,7 +72,7 @@ export function StartPointFields({ start, branches, base, incomplete, onChange }
         />
       )}
       {start.kind === "adopted" && (
-        <TextField
+        <ExactField
           label={t("task:new.path")}
           placeholder={t("task:new.pathExample")}
           error={missing}
@@ -99,7 +99,7 @@ export function StartPointFields({ start, branches, base, incomplete, onChange }
         </Field>
       )}
       {makesBranch(start.kind) && (
-        <TextField
+        <ExactField
           label={t("task:new.newBranch")}
           placeholder={t("task:new.newBranchPlaceholder")}
           value={start.newBranch}
@@ -114,33 +114,6 @@ export function StartPointFields({ start, branches, base, incomplete, onChange }
         />
       )}
     </>
-  );
-}
-
-interface TextFieldProps {
-  label: string;
-  hint?: string;
-  error?: string | undefined;
-  placeholder: string;
-  value: string;
-  onChange: (value: string) => void;
-}
-
-function TextField({ label, hint, error, placeholder, value, onChange }: TextFieldProps) {
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {(control) => (
-        <Input
-          {...control}
-          autoComplete="off"
-          autoCapitalize="off"
-          spellCheck={false}
-          placeholder={placeholder}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
   );
 }
 

@@ -14,7 +14,7 @@ import { Button } from "~/ui/button";
 import { AlertDialog } from "~/ui/dialog";
 import { FactLine, FactList } from "~/ui/fact-list";
 import { ErrorNotice, Spinner } from "~/ui/feedback";
-import { Field, Input } from "~/ui/field";
+import { ExactField } from "~/ui/field";
 import { showToast } from "~/ui/toast";
 
 export function DeleteWorkspaceDialog({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
@@ -49,18 +49,11 @@ export function DeleteWorkspaceDialog({ workspace, onClose }: { workspace: Works
           <ErrorNotice error={report.error} onRetry={() => void report.refetch()} />
         )}
         {seen && <Facts report={seen} />}
-        <Field label={t("workspace:delete.label", { name: workspace.name })}>
-          {(control) => (
-            <Input
-              {...control}
-              autoComplete="off"
-              autoCapitalize="none"
-              spellCheck={false}
-              value={typed}
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          )}
-        </Field>
+        <ExactField
+          label={t("workspace:delete.label", { name: workspace.name })}
+          value={typed}
+          onChange={setTyped}
+        />
         {remove.error && <ErrorNotice error={remove.error} />}
       </form>
     </AlertDialog>
