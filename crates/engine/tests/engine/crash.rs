@@ -205,7 +205,7 @@ async fn close_with_crash(world: &World, failpoint: &str) {
     }
     assert_eq!(whole(world, &worktree), before, "{failpoint}: every byte is back");
     assert_eq!(world.repo.git(&["status", "--porcelain", "--branch"]), main_before, "{failpoint}");
-    wait_until_reaped(world, failpoint).await;
+    wait_until_reaped(&world.root(), failpoint).await;
     engine.shutdown().await;
 }
 
@@ -287,7 +287,7 @@ fn commits_without_a_branch_survive_a_crash_after_the_removal_was_decided_and_no
             let jobs = engine.cleanup_jobs(Some(id.clone()), None).await.unwrap();
             let job = wait_for_job(&engine, &jobs[0]).await;
             assert_eq!(job.state, CleanupState::Succeeded, "{failpoint}: {job:#?}");
-            assert!(!world.root().join(".trash").exists(), "{failpoint}");
+            wait_until_reaped(&world.root(), failpoint).await;
             engine.reopen_task(id, Reopening::default()).await.unwrap();
             assert_eq!(whole(world, &worktree), before, "{failpoint}");
             engine.shutdown().await;

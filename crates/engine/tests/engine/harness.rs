@@ -233,10 +233,10 @@ pub(crate) async fn close(engine: &Engine, id: &TaskId, action: CloseAction) -> 
     wait_for_job(engine, &job).await
 }
 
-/// Waits until the reaper has unlinked everything that was given back.
-pub(crate) async fn wait_until_reaped(world: &World, what: &str) {
+/// Waits until the reaper has unlinked everything that was given back from below a folder.
+pub(crate) async fn wait_until_reaped(root: &Path, what: &str) {
     let begun = Instant::now();
-    while world.root().join(".trash").exists() {
+    while root.join(".trash").exists() {
         assert!(begun.elapsed() < LIMIT, "{what}: something is left in the trash folder");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -56,7 +56,7 @@ fn a_clean_workspace_becomes_an_idle_worktree_when_it_is_given_back() {
             assert!(begun.elapsed() < LIMIT, "it did not return to the pool");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        wait_until_reaped(world, "what was left of it").await;
+        wait_until_reaped(&world.root(), "what was left of it").await;
         engine.shutdown().await;
         let engine = world.start().await;
         engine.reopen_task(id, Reopening::default()).await.unwrap();
@@ -87,7 +87,7 @@ fn a_workspace_with_anything_besides_its_tracked_files_does_not_return() {
             drop(held);
             let engine = world.start_with_pool(LARGE).await;
             close(&engine, &id, CloseAction::Archive).await;
-            wait_until_reaped(world, "all of it").await;
+            wait_until_reaped(&world.root(), "all of it").await;
             assert!(!idle_inodes(world, "README.md").contains(&readme));
             std::fs::remove_file(&kept).unwrap();
             engine.shutdown().await;
@@ -144,7 +144,7 @@ fn a_crash_at_any_step_of_returning_leaves_a_task_that_comes_back_and_a_pool_of_
                 view.cleanup_jobs.iter().all(|job| job.state.is_final())
             })
             .await;
-            wait_until_reaped(world, failpoint).await;
+            wait_until_reaped(&world.root(), failpoint).await;
             engine.reopen_task(id, Reopening::default()).await.unwrap();
             assert_eq!(whole(world, &worktree), before, "{failpoint}");
             let begun = Instant::now();

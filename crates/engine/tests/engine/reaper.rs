@@ -73,7 +73,7 @@ fn workspaces_of_many_tasks_are_unlinked_one_after_the_other() {
             assert_eq!(close(&engine, id, CloseAction::Delete).await.state, CleanupState::Succeeded);
         }
         assert!(world.worktrees().is_empty());
-        wait_until_reaped(world, "four tasks").await;
+        wait_until_reaped(&world.root(), "four tasks").await;
         engine.shutdown().await;
         assert!(world.task_directories().is_empty(), "{:?}", world.task_directories());
     });

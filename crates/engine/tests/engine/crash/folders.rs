@@ -9,7 +9,7 @@ use freehold_testkit::repo::TempRepo;
 
 use super::{archived_task, crash};
 use crate::folders::task_with_a_note;
-use crate::harness::{World, close, files_of, on_both_engines, wait_for_task};
+use crate::harness::{World, close, files_of, on_both_engines, wait_for_task, wait_until_reaped};
 
 const CLOSING: [&str; 6] = [
     "engine.cleanup.folder_sealed",
@@ -59,7 +59,8 @@ fn a_crash_while_a_folder_goes_loses_nothing_of_it() {
 
             let engine = world.start().await;
             settled(&engine, &id, failpoint).await;
-            assert!(!folder.exists() && !world.root().join(".trash").exists(), "{failpoint}");
+            assert!(!folder.exists(), "{failpoint}");
+            wait_until_reaped(&world.root(), failpoint).await;
             engine.reopen_task(id, Reopening::default()).await.unwrap();
             assert_eq!(files_of(&folder), before, "{failpoint}");
             engine.shutdown().await;

@@ -11,7 +11,7 @@ use freehold_engine::cleanup::CloseAction;
 use freehold_engine::session::NewSession;
 
 use super::{Recorded, foreign_worktree, quiet_task, read, scene};
-use crate::harness::{World, close, commit_all, on_both_engines, wait_for_session};
+use crate::harness::{World, close, commit_all, on_both_engines, wait_for_session, wait_until_reaped};
 
 #[test]
 fn a_workspace_of_another_program_is_shown_worked_in_and_reviewed() {
@@ -143,6 +143,7 @@ fn a_registered_worktree_of_another_program_is_given_back_and_its_branch_stays()
             let (_, job) = close_recorded(world, &engine, name, recorded, action).await;
             assert_eq!(job.state, CleanupState::Succeeded, "{job:#?}");
             assert!(!path.exists());
+            wait_until_reaped(path.parent().unwrap(), name).await;
             let around: Vec<_> = path.parent().unwrap().read_dir().unwrap().collect();
             assert!(around.is_empty(), "no trash is left: {around:?}");
         }
