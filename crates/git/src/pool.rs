@@ -202,6 +202,15 @@ impl Git {
         Ok(evidence::compare(&made, &identity.path, &registration.dir)?.is_none())
     }
 
+    /// Whether the bytes of an idle worktree's files are those of the blobs in its index, as far as settings and
+    /// attributes outside of the commit say, now and when it was made.
+    pub(crate) fn keeps_bytes_as_made(&self, idle: &IdleWorktree) -> Result<bool, GitError> {
+        let Some(made) = Evidence::parse(&idle.evidence) else { return Ok(false) };
+        let common_dir = &idle.identity.common_dir;
+        let is_unchanged = settings::read(self, common_dir)?.is_ok_and(|settings| settings == made.settings);
+        Ok(is_unchanged && settings::keeps_bytes(self, common_dir)?)
+    }
+
     /// Compares everything with the evidence; gives the reason for which the worktree is not used.
     fn compare(&self, idle: &IdleWorktree, plan: &WorktreePlan) -> Result<Option<IdleUse>, GitError> {
         let identity = &idle.identity;

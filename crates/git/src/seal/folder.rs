@@ -206,7 +206,7 @@ fn restore(git: &Git, request: &FolderRestoreRequest) -> Result<RestoredFolder, 
         std::fs::create_dir_all(&inner).map_err(GitError::io("making the folder", &inner))?;
         failpoint!("git.folder.restore.after_staging");
         let leaves = read::leaves(git, lock.common_dir(), &stored.seal.commit)?;
-        files::write(git, &lock, &stored, &leaves, &inner, false)?;
+        files::write(git, &lock, &stored, &leaves, &inner, None)?;
         files::set_permissions(&inner, folder.permissions)?;
         failpoint!("git.folder.restore.after_files");
         mark(&lock, &request.id, &inner, path)?;

@@ -25,10 +25,11 @@ use crate::{Git, GitError, HeadState, IdleWorktree, failpoint, removal};
 mod branch;
 mod commit_files;
 pub(super) mod files;
-mod ground;
+pub(super) mod ground;
 mod record;
 
 pub(crate) use commit_files::{CommitFiles, Fresh, extended_attributes};
+use ground::Ground;
 pub use ground::GroundUse;
 
 /// What the name of a staging folder begins with.
@@ -166,7 +167,8 @@ impl Restoration<'_> {
         let lost = || GitError::io("listing a seal of", self.lock.common_dir())(ErrorKind::Other.into());
         let leaves = leaves.map_err(|_| lost())??;
         failpoint!("git.restore.after_ground");
-        files::write(self.git, self.lock, self.stored, &leaves, &self.inner, laid == GroundUse::Used)?;
+        let ground = Some(&laid).filter(|laid| laid.used == GroundUse::Used);
+        files::write(self.git, self.lock, self.stored, &leaves, &self.inner, ground)?;
         failpoint!("git.restore.after_files");
         branches.make(self.git, self.lock)?;
         failpoint!("git.restore.after_branch");
@@ -175,12 +177,15 @@ impl Restoration<'_> {
         self.move_to_place(&registration)?;
         failpoint!("git.restore.after_rename");
         self.leave_staging()?;
-        Ok((self.restored()?, laid))
+        Ok((self.restored()?, laid.used))
     }
 
-    fn lay(&self, idle: Option<&IdleWorktree>) -> Result<GroundUse, GitError> {
+    fn lay(&self, idle: Option<&IdleWorktree>) -> Result<Ground, GitError> {
         failpoint!("git.restore.after_add");
-        idle.map_or(Ok(GroundUse::Unused), |idle| ground::lay(self.git, idle, &self.inner))
+        idle.map_or_else(
+            || Ok(Ground::none(GroundUse::Unused)),
+            |idle| ground::lay(self.git, idle, &self.inner),
+        )
     }
 
     /// Lets Git register the staged worktree, with nothing checked out.

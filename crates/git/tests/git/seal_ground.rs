@@ -45,6 +45,27 @@ fn folders_that_became_files_and_files_that_became_folders_or_links_come_back() 
 }
 
 #[test]
+fn files_that_a_checkout_writes_with_other_line_ends_come_back_as_they_were_sealed() {
+    let by_attributes = |bench: &SealBench| bench.world.repo.write(".gitattributes", "*.txt text eol=crlf\n");
+    let by_a_file_of_its_own = |bench: &SealBench| {
+        write_file(&bench.world.repo.path().join(".git/info/attributes"), "*.txt text eol=crlf\n");
+    };
+    let by_a_setting = |bench: &SealBench| _ = bench.world.repo.git(&["config", "core.autocrlf", "true"]);
+    let ways: [&dyn Fn(&SealBench); 3] = [&by_attributes, &by_a_file_of_its_own, &by_a_setting];
+    for (number, way) in ways.into_iter().enumerate() {
+        let bench = SealBench::new();
+        way(&bench);
+        bench.world.repo.write("lines.txt", "one\ntwo\n");
+        bench.world.repo.commit("Lines");
+        bench.git(&["merge", "--quiet", "--ff-only", "main"]);
+        // The blob is that of the commit, and the bytes are not those of a checkout.
+        bench.write("lines.txt", "one\ntwo\n");
+        bench.round_trip();
+        assert_eq!(std::fs::read(bench.path.join("lines.txt")).unwrap(), b"one\ntwo\n", "way {number}");
+    }
+}
+
+#[test]
 fn an_idle_worktree_that_somebody_worked_in_is_no_ground() {
     let bench = SealBench::new();
     bench.write("README.md", "changed\n");

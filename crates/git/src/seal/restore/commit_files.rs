@@ -58,7 +58,8 @@ impl CommitFiles {
                 directories.insert(path.to_owned());
             }
         }
-        let kept = ground::clear(top, &targets, &directories, super::files::format_of(&self.commit))?;
+        let (known, format) = (ground::Blobs::new(), super::files::format_of(&self.commit));
+        let kept = ground::clear(top, &targets, &directories, &known, format)?;
         for directory in &kept.directories {
             if !as_fresh(&top.join(path_from_bytes(directory)), Some(fresh.directory), fresh)? {
                 return Ok(false);

@@ -12,7 +12,7 @@ use std::path::Path;
 use super::super::object::{Format, Hasher, Id, Kind};
 use super::super::pack::CHUNK;
 use super::super::tree::{EXECUTABLE, LINK};
-use super::ground::{self, Kept};
+use super::ground::{self, Ground, Kept};
 use super::read::{Leaf, Stored, each_object};
 use super::{RestoreError, damaged};
 use crate::command::path_from_bytes;
@@ -34,7 +34,7 @@ pub(in crate::seal) fn write(
     stored: &Stored,
     leaves: &[Leaf],
     top: &Path,
-    has_ground: bool,
+    ground: Option<&Ground>,
 ) -> Result<(), RestoreError> {
     let mut targets = targets(stored, leaves)?;
     let manifest = &stored.manifest;
@@ -48,7 +48,10 @@ pub(in crate::seal) fn write(
         |target: &Target<'_>| others.get(target.path).copied().unwrap_or_else(|| usual(target.mode)) & 0o7777;
     let directories = directories_of(&targets, stored);
     let format = format_of(&stored.seal.commit);
-    let kept = if has_ground { ground::clear(top, &targets, &directories, format)? } else { Kept::default() };
+    let kept = match ground {
+        Some(ground) => ground::clear(top, &targets, &directories, &ground.blobs, format)?,
+        None => Kept::default(),
+    };
     make_directories(top, &directories, &kept)?;
     for target in targets.iter().filter(|target| target.mode != LINK) {
         if kept.files.get(target.path).is_some_and(|permissions| *permissions != permissions_of(target)) {

@@ -1,9 +1,10 @@
 //! The ground of a restoration: the files of an idle worktree, of which most are what the seal holds.
 //!
-//! They are moved into the worktree that is being made, so that only what differs has to be written. Nothing about
-//! them is believed: each is read, and what is not byte for byte what the seal has at its path is unlinked. The idle
-//! worktree is used up by it. What remains of it, an empty directory with a registration, is given back like any
-//! other that was half made.
+//! They are moved into the worktree that is being made, so that only what differs has to be written. What is not byte
+//! for byte what the seal has at its path is unlinked. By the evidence of the pool a file is as Git wrote it, so where
+//! Git writes the bytes of a blob as they are, the index says what they are; anywhere else each file is read. The idle
+//! worktree is used up by it. What remains of it, an empty directory with a registration, is given back like any other
+//! that was half made.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::Metadata;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::content::{Hashed, hash_file};
 use super::super::disk::Stat;
-use super::super::object::{Format, Kind, id_of};
+use super::super::object::{Format, Id, Kind, id_of};
 use super::super::pack::CHUNK;
 use super::super::tree::LINK;
 use super::files::Target;
@@ -33,13 +34,33 @@ pub enum GroundUse {
     Doubtful,
 }
 
-/// Moves the files of an idle worktree into the top of a worktree that has none yet, if they are as they were made.
-pub(super) fn lay(git: &Git, idle: &IdleWorktree, top: &Path) -> Result<GroundUse, GitError> {
-    if !crate::pool::inherits_alike(top.parent().unwrap_or(top), &idle.identity.path)? {
-        return Ok(GroundUse::Unused);
+/// The files of an idle worktree where they are needed.
+pub(in crate::seal) struct Ground {
+    /// What became of the idle worktree.
+    pub(super) used: GroundUse,
+    /// The blobs whose bytes its files are known to have, by path; without those that have to be read.
+    pub(super) blobs: Blobs,
+}
+
+/// Blobs by path.
+pub(super) type Blobs = HashMap<Vec<u8>, Id>;
+
+impl Ground {
+    /// No ground.
+    pub(super) fn none(used: GroundUse) -> Self {
+        Self { used, blobs: Blobs::new() }
     }
+}
+
+/// Moves the files of an idle worktree into the top of a worktree that has none yet, if they are as they were made.
+pub(super) fn lay(git: &Git, idle: &IdleWorktree, top: &Path) -> Result<Ground, GitError> {
+    if !crate::pool::inherits_alike(top.parent().unwrap_or(top), &idle.identity.path)? {
+        return Ok(Ground::none(GroundUse::Unused));
+    }
+    // Before the look: what the index says is believed only if nothing has changed by then.
+    let blobs = blobs_of(git, idle)?;
     if !git.is_as_made(idle)? {
-        return Ok(GroundUse::Doubtful);
+        return Ok(Ground::none(GroundUse::Doubtful));
     }
     let from = &idle.identity.path;
     let entries = from.read_dir().and_then(Iterator::collect::<Result<Vec<_>, _>>);
@@ -55,7 +76,34 @@ pub(super) fn lay(git: &Git, idle: &IdleWorktree, top: &Path) -> Result<GroundUs
         }
         used = GroundUse::Used;
     }
-    Ok(used)
+    Ok(Ground { used, blobs })
+}
+
+/// The blobs in the index of an idle worktree; empty where files may differ from them, which attributes or settings
+/// can ask for.
+fn blobs_of(git: &Git, idle: &IdleWorktree) -> Result<Blobs, GitError> {
+    if !git.keeps_bytes_as_made(idle)? {
+        return Ok(Blobs::new());
+    }
+    let path = &idle.identity.path;
+    let listed = git.read("listing the files of", path).args(["ls-files", "--stage", "-z"]).stdout()?;
+    let mut blobs = Blobs::new();
+    for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+        let Some((id, path)) = parse_entry(entry) else { return Ok(Blobs::new()) };
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if name.eq_ignore_ascii_case(b".gitattributes") {
+            return Ok(Blobs::new());
+        }
+        blobs.insert(path.to_owned(), id);
+    }
+    Ok(blobs)
+}
+
+/// Reads one entry of an index: mode, id and stage, a tab, and the path.
+fn parse_entry(entry: &[u8]) -> Option<(Id, &[u8])> {
+    let tab = entry.iter().position(|byte| *byte == b'\t')?;
+    let id = entry[..tab].split(|byte| *byte == b' ').nth(1)?;
+    Some((Id::from_hex(id)?, &entry[tab + 1..]))
 }
 
 /// What of the ground stays.
@@ -67,18 +115,20 @@ pub(super) struct Kept {
     pub(super) files: HashMap<Vec<u8>, u32>,
 }
 
-/// Unlinks everything below the top that is not what the seal has at its path.
+/// Unlinks everything below the top that is not what the seal has at its path; what is not among the known blobs is
+/// read.
 pub(super) fn clear(
     top: &Path,
     targets: &[Target<'_>],
     directories: &BTreeSet<Vec<u8>>,
+    known: &Blobs,
     format: Format,
 ) -> Result<Kept, GitError> {
     let found = Found::below(top)?;
     let wanted: HashMap<&[u8], &Target<'_>> = targets.iter().map(|target| (target.path, target)).collect();
     let mut kept = Kept::default();
     let files: Vec<(&[u8], &Metadata)> = found.files.iter().map(|(path, it)| (&path[..], it)).collect();
-    for (part, same) in files.iter().zip(compare(top, &files, &wanted, format)?) {
+    for (part, same) in files.iter().zip(compare(top, &files, &wanted, known, format)?) {
         let (path, metadata) = *part;
         if same {
             kept.files.insert(path.to_owned(), metadata.permissions().mode() & 0o7777);
@@ -137,6 +187,7 @@ fn compare(
     top: &Path,
     files: &[(&[u8], &Metadata)],
     wanted: &HashMap<&[u8], &Target<'_>>,
+    known: &Blobs,
     format: Format,
 ) -> Result<Vec<bool>, GitError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
@@ -145,7 +196,8 @@ fn compare(
         let mut buffer = vec![0; CHUNK];
         let same = part.iter().map(|(path, metadata)| {
             let Some(target) = wanted.get(path) else { return Ok(false) };
-            is_same(&top.join(path_from_bytes(path)), metadata, target, format, &mut buffer)
+            let known = known.get(*path);
+            is_same(&top.join(path_from_bytes(path)), metadata, target, known, format, &mut buffer)
         });
         same.collect()
     };
@@ -165,6 +217,7 @@ fn is_same(
     path: &Path,
     metadata: &Metadata,
     target: &Target<'_>,
+    known: Option<&Id>,
     format: Format,
     buffer: &mut [u8],
 ) -> Result<bool, GitError> {
@@ -180,6 +233,9 @@ fn is_same(
         || target.size != Some(metadata.len())
     {
         return Ok(false);
+    }
+    if let Some(known) = known {
+        return Ok(*known == target.id);
     }
     let hashed = hash_file(path, &Stat::from(metadata), format, buffer)?;
     Ok(matches!(hashed, Hashed::Id(id) if id == target.id))
