@@ -1,6 +1,7 @@
 //! What must be true after every step.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -10,6 +11,7 @@ use freehold_domain::cleanup::{CleanupJob, CleanupState, CleanupTrigger};
 use freehold_domain::environment::{EnvironmentRepo, EnvironmentRepoStatus, WorktreeOrigin};
 use freehold_domain::id::TaskId;
 use freehold_domain::pool::IdleWorktree;
+use freehold_domain::seal::SealKind;
 use freehold_testkit::repo::TempRepo;
 
 use crate::person::Changed;
@@ -65,8 +67,8 @@ pub(crate) struct Ledger {
     places: BTreeMap<(TaskId, usize), WorktreePlace>,
     /// What persons put somewhere.
     persons: BTreeMap<PathBuf, Tree>,
-    /// What agents and persons put beside the worktrees of a task; it stays when those go.
-    loose: Tree,
+    /// What agents and persons put beside the worktrees of a task, by name.
+    loose: BTreeMap<(TaskId, OsString), Vec<u8>>,
     mains: Vec<Main>,
     refs: Vec<String>,
 }
@@ -166,7 +168,7 @@ impl Ledger {
             assert!(was_purged, "task {id} is gone and was not purged");
         }
         self.places.retain(|(id, _), _| tasks.contains_key(id));
-        self.check_loose(touched);
+        self.check_loose(touched, now);
         self.check_jobs(stage, before, now);
         self.check_seals(stage, now);
         self.check_folders(stage, now);
@@ -260,24 +262,33 @@ impl Ledger {
         place.branch.clone_from(&repo.worktree_branch);
     }
 
-    /// What lies beside the worktrees of a task is in nobody's way and stays.
-    fn check_loose(&mut self, touched: &Touched) {
-        let folders: BTreeSet<&Path> = self.places.values().filter_map(|place| place.at.parent()).collect();
-        let mut loose = Tree::new();
-        for place in folders.into_iter().filter(|folder| folder.is_dir()).flat_map(entries) {
-            if let Ok(bytes) = std::fs::read(&place)
-                && place.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
-            {
-                loose.insert(place, (0, bytes));
+    /// What lies beside the worktrees of a task is there, byte for byte, as long as the task is open, and in a seal
+    /// once it is gone.
+    fn check_loose(&mut self, touched: &Touched, now: &Records) {
+        let mut loose = BTreeMap::new();
+        for ((task, _), place) in &self.places {
+            let folder = place.at.parent().filter(|folder| folder.is_dir());
+            for path in folder.map(entries).unwrap_or_default() {
+                let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+                if let (true, Ok(bytes)) = (is_file, std::fs::read(&path)) {
+                    loose.insert((task.clone(), path.file_name().unwrap().to_owned()), bytes);
+                }
             }
         }
-        if !matches!(touched, Touched::ByAgent(_)) {
-            for (place, was) in &self.loose {
-                let is_gone_with_its_task = matches!(touched, Touched::Purged(_));
-                let is = loose.get(place).cloned().or_else(|| Some((0, std::fs::read(place).ok()?)));
-                assert!(is_gone_with_its_task || is.as_ref() == Some(was), "{} changed", place.display());
+        for ((task, name), was) in &self.loose {
+            let is_the_agent_s = *touched == Touched::ByAgent(task.clone());
+            let subject = format!("{} of {task}", name.display());
+            match (loose.get(&(task.clone(), name.clone())), now.tasks.get(task)) {
+                (Some(is), _) => assert!(is_the_agent_s || is == was, "{subject} changed"),
+                (None, Some(record)) => {
+                    assert!(!record.task.is_open(), "{subject} is gone and its task is open: {now:?}");
+                    let is_sealed = record.seals.iter().any(|seal| seal.kind == SealKind::Folder);
+                    assert!(is_sealed, "{subject} is gone and there is no seal of it: {now:?}");
+                }
+                (None, None) => {}
             }
         }
+        self.loose.retain(|(task, _), _| now.tasks.contains_key(task));
         self.loose.extend(loose);
     }
 
@@ -310,7 +321,10 @@ impl Ledger {
     fn check_seals(&self, stage: &Stage, now: &Records) {
         for seal in now.tasks.values().flat_map(|record| &record.seals) {
             let repo = stage.repos.iter().position(|repo| repo.path() == Path::new(&seal.repository_path));
-            let refs = &self.refs[repo.unwrap()];
+            let refs = match repo {
+                Some(repo) => self.refs[repo].clone(),
+                None => refs_in(&stage.repos[0], Path::new(&seal.repository_path)),
+            };
             let line = format!("{} refs/freehold/seals/{}", seal.commit, seal.id);
             assert!(refs.contains(&line), "seal {} is recorded and not there", seal.id);
         }
@@ -343,7 +357,7 @@ impl Ledger {
                     if folder.is_dir() && !folder.is_symlink() { entries(&folder) } else { Vec::new() };
                 let is_empty = inner.is_empty();
                 for place in inner {
-                    let is_claimed = claimed.contains(&place) || is_down || self.loose.contains_key(&place);
+                    let is_claimed = claimed.contains(&place) || is_down || self.is_loose(&place, now);
                     assert!(is_claimed, "{} belongs to nobody: {now:?}", place.display());
                 }
                 let was_emptied =
@@ -351,6 +365,17 @@ impl Ledger {
                 assert!(!is_empty || is_down || was_emptied, "{} is left empty", folder.display());
             }
         }
+    }
+
+    /// Whether something lies beside the worktrees of a task that is open, or whose folder a job gives back.
+    fn is_loose(&self, path: &Path, now: &Records) -> bool {
+        let mut owners = self.places.iter().filter(|(_, place)| place.at.parent() == path.parent());
+        owners.any(|((task, _), _)| {
+            let name = path.file_name().unwrap_or_default().to_owned();
+            let is_known = self.loose.contains_key(&(task.clone(), name));
+            let is_open = now.tasks.get(task).is_some_and(|record| record.task.is_open());
+            is_known && (is_open || waits_for_a_job(now, task))
+        })
     }
 
     /// Every idle worktree has a row; none is a task's.
@@ -463,7 +488,12 @@ fn files_of(top: &Path) -> Tree {
 }
 
 fn all_refs(repo: &TempRepo) -> String {
-    repo.git(&["for-each-ref", "--format=%(objectname) %(refname)"])
+    refs_in(repo, repo.path())
+}
+
+/// The refs of any repository, asked with the Git of this one.
+fn refs_in(repo: &TempRepo, folder: &Path) -> String {
+    repo.git_in(folder, &["for-each-ref", "--format=%(objectname) %(refname)"])
 }
 
 fn main_of(repo: &TempRepo) -> Main {

@@ -58,6 +58,14 @@ const ROUTES: &str = "
     GET /cleanup-jobs
     GET /cleanup-jobs/{id}
     POST /cleanup-jobs/{id}/decision
+    GET /storage
+    POST /storage/measure
+    GET /storage/quarantine
+    POST /storage/quarantine
+    GET /storage/quarantine/{id}
+    DELETE /storage/quarantine/{id}
+    POST /storage/quarantine/{id}/restore
+    GET /storage/unowned
 ";
 
 fn document() -> Value {

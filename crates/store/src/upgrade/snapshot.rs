@@ -1,8 +1,9 @@
 //! The snapshot of an SQLite database before it is upgraded: complete on disk before anything changes, and never
 //! overwritten or removed by a later attempt.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use freehold_domain::clock::Timestamp;
@@ -47,20 +48,33 @@ pub(super) fn take(
 /// What the name of a copy that is being written ends in.
 const DRAFT: &str = ".partial";
 
-/// Makes an empty file of a name that no other attempt has, of this process or of another, and locks it.
+/// Makes an empty file of a name that no other attempt has, of this process or of another, and locks it. Another
+/// attempt may take it for left over before it is locked; then it is gone, or soon will be, and the next name is tried.
 fn new_draft(folder: &Path, prefix: &str) -> io::Result<(PathBuf, File)> {
     let mut number = 1_u32;
     loop {
         let path = folder.join(format!(".{prefix}{}-{number}{DRAFT}", std::process::id()));
         match File::create_new(&path) {
-            Ok(file) => {
+            Ok(file) => match file.try_lock() {
+                Ok(()) if !is_at(&file, &path)? => {}
+                Err(TryLockError::WouldBlock) => {}
                 // A file system without locks only keeps what was left over.
-                let _ = file.try_lock();
-                return Ok((path, file));
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Ok(()) | Err(TryLockError::Error(_)) => return Ok((path, file)),
+            },
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
+        number += 1;
+    }
+}
+
+/// Whether the file is what its name leads to.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let own = file.metadata()?;
+    match path.symlink_metadata() {
+        Ok(found) => Ok((found.dev(), found.ino()) == (own.dev(), own.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -196,6 +210,29 @@ mod tests {
         assert!(!dead.exists());
         assert_eq!(std::fs::read(&alive).unwrap(), b"half");
         assert_eq!(std::fs::read_dir(&backups).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn attempts_at_the_same_moment_never_write_into_one_draft() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("a.db");
+        let attempts = |number: usize| {
+            for round in 0..200 {
+                let text = format!("{number} {round}");
+                let taken = take(&database, Timestamp::from_micros(0), |path| {
+                    assert!(std::fs::read(path).unwrap().is_empty(), "somebody else's");
+                    std::fs::write(path, &text).unwrap();
+                    std::thread::yield_now();
+                    assert_eq!(std::fs::read_to_string(path).unwrap(), text);
+                    Err(StoreError::Closed)
+                });
+                assert!(matches!(taken, Err(StoreError::Closed)), "{taken:?}");
+            }
+        };
+        std::thread::scope(|scope| {
+            (0..4).for_each(|number| _ = scope.spawn(move || attempts(number)));
+        });
+        assert_eq!(std::fs::read_dir(folder.path().join("backups")).unwrap().count(), 0);
     }
 
     #[test]
