@@ -111,7 +111,7 @@ function TaskLine({ task }: { task: TaskStorage }) {
           <Link
             to="/tasks/$taskId"
             params={{ taskId: task.task_id }}
-            className="min-w-0 grow truncate underline-offset-2 hover:underline max-md:py-2.5"
+            className="min-w-0 grow truncate underline-offset-2 hover:underline max-md:py-3"
           >
             {task.title}
           </Link>
