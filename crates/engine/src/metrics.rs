@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use freehold_domain::cleanup::{CleanupState, CleanupTrigger};
 use freehold_store as store;
-use freehold_store::StoreError;
 use freehold_store::cleanup::CleanupOutcome;
 use metrics::{counter, gauge, histogram};
 
@@ -32,16 +31,14 @@ impl Engine {
     /// Brings the gauges up to date: cleanup jobs by state, and how long the oldest open one has been there.
     pub async fn update_gauges(&self) -> Result<(), EngineError> {
         let now = self.now();
-        let open = self.inner.store.read(|tx| {
-            let open = OPEN_STATES.map(|state| store::cleanup::list(tx, None, Some(state)));
-            open.into_iter().collect::<Result<Vec<_>, StoreError>>()
-        });
-        let open = open.await?;
-        for (state, jobs) in OPEN_STATES.iter().zip(&open) {
-            let count = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-            gauge!("freehold_cleanup_jobs", "state" => state.as_str()).set(count);
+        let jobs = self.inner.store.read(|tx| store::cleanup::list(tx, None, None)).await?;
+        for state in OPEN_STATES {
+            let count = jobs.iter().filter(|job| job.state == state).count();
+            gauge!("freehold_cleanup_jobs", "state" => state.as_str())
+                .set(u32::try_from(count).unwrap_or(u32::MAX));
         }
-        let oldest = open.iter().flatten().map(|job| now.millis_since(job.created_at).max(0)).max();
+        let open = jobs.iter().filter(|job| OPEN_STATES.contains(&job.state));
+        let oldest = open.map(|job| now.millis_since(job.created_at).max(0)).max();
         let seconds = Duration::from_millis(oldest.unwrap_or(0).unsigned_abs()).as_secs_f64();
         gauge!("freehold_cleanup_oldest_open_job_seconds").set(seconds);
         Ok(())

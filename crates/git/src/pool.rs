@@ -189,17 +189,9 @@ impl Git {
 
     /// Whether an idle worktree is the one that was made and as it was made, in its files and its registration.
     pub(crate) fn is_as_made(&self, idle: &IdleWorktree) -> Result<bool, GitError> {
-        let identity = &idle.identity;
-        let Occupant::Worktree(registration, found) =
-            registration::occupant(&identity.common_dir, &identity.path)?
-        else {
-            return Ok(false);
-        };
-        if registration.name != identity.registration || found.ino() != identity.inode {
-            return Ok(false);
-        }
+        let Some(registration) = own_registration(&idle.identity)? else { return Ok(false) };
         let Some(made) = Evidence::parse(&idle.evidence) else { return Ok(false) };
-        Ok(evidence::compare(&made, &identity.path, &registration.dir)?.is_none())
+        Ok(evidence::compare(&made, &idle.identity.path, &registration.dir)?.is_none())
     }
 
     /// Whether the bytes of an idle worktree's files are those of the blobs in its index, as far as settings and
@@ -215,13 +207,8 @@ impl Git {
     fn compare(&self, idle: &IdleWorktree, plan: &WorktreePlan) -> Result<Option<IdleUse>, GitError> {
         let identity = &idle.identity;
         let doubtful = |reason: &str| Ok(Some(IdleUse::Doubtful(reason.to_owned())));
-        let registration = match registration::occupant(&identity.common_dir, &identity.path)? {
-            Occupant::Worktree(registration, found)
-                if registration.name == identity.registration && found.ino() == identity.inode =>
-            {
-                registration
-            }
-            _ => return doubtful("the directory or its registration is not the one that was made"),
+        let Some(registration) = own_registration(identity)? else {
+            return doubtful("the directory or its registration is not the one that was made");
         };
         let Some(made) = Evidence::parse(&idle.evidence) else {
             return Ok(Some(IdleUse::Stale("its evidence is of another version of Freehold".into())));
@@ -340,6 +327,18 @@ impl Git {
         }
         Ok(true)
     }
+}
+
+/// The registration of a worktree, when it and the directory at its path are the ones that were made.
+fn own_registration(identity: &WorktreeIdentity) -> Result<Option<Registration>, GitError> {
+    Ok(match registration::occupant(&identity.common_dir, &identity.path)? {
+        Occupant::Worktree(registration, found)
+            if registration.name == identity.registration && found.ino() == identity.inode =>
+        {
+            Some(registration)
+        }
+        _ => None,
+    })
 }
 
 /// Records what is true of an idle worktree that is complete.

@@ -253,8 +253,7 @@ pub(super) fn empty_trash_of(site: &Site<'_>) -> Result<bool, GitError> {
 
 /// Where something goes before it is unlinked; found again after a crash by its name alone.
 pub(super) fn trash_entry(site: &Site<'_>, inode: u64) -> PathBuf {
-    let hash = crate::lock::path_hash(site.path);
-    trash_dir(site.managed_root).join(format!("{hash:016x}-{inode}"))
+    trash_dir(site.managed_root).join(format!("{}{inode}", super::trash_name(site.path)))
 }
 
 /// The name of an entry until it was looked at once more.
